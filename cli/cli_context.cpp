@@ -46,6 +46,10 @@ std::string check_first(const config::Settings& settings, const DependencyError&
     return fmt::format("check that the server runs and that {}.connection in {} leads to it",
                        is_crm ? "crm" : "store", settings.file);
   }
+  // The fault names a cause that it knows, and what to do.
+  const std::string& file = is_crm ? settings.crm.connection : settings.store.connection;
+  if (wiring::refused_store_file(file))
+    return fmt::format("{}.connection in {} names it", is_crm ? "crm" : "store", settings.file);
   const auto full = is_crm ? std::nullopt : wiring::full_disk_clause(settings);
   return full ? *full + "; free some space there"
               : "check the disk and whether another program holds the file";
@@ -207,17 +211,23 @@ Refusal missing_directory(const std::string& path, const std::string& folder) {
 
 Refusal cannot_create(const std::string& path, int error) {
   const bool forbidden = error == EACCES || error == EPERM;
+  const auto refusal = wiring::refused_store_file(path);
   return {forbidden ? EX_NOPERM : EX_CANTCREAT,
-          {fmt::format("{}: the store cannot be created: {}; {}", path, reason_of(error),
-                       forbidden ? "run this as the service's user or as root (sudo)" : "check the disk")}};
+          {fmt::format("{}: the store cannot be created: {}; {}", path,
+                       refusal ? refusal->found : reason_of(error),
+                       forbidden ? "run this as the service's user or as root (sudo)"
+                       : refusal ? refusal->next_step
+                                 : "check the disk")}};
 }
 
-Refusal cannot_open(const std::string& path, int error) {
+Refusal cannot_open(const std::string& path, const wiring::FileRefusal& refusal) {
   return {
       EX_NOPERM,
-      {fmt::format("{}: the store cannot be opened: {}; run this as the service's user or as root (sudo), "
-                   "which becomes the owner of the store's folder",
-                   path, reason_of(error))}};
+      {fmt::format("{}: the store cannot be opened: {}; {}", path, refusal.found,
+                   refusal.error == EACCES
+                       ? "run this as the service's user or as root (sudo), which becomes the owner of the "
+                         "store's folder"
+                       : refusal.next_step)}};
 }
 
 /// Changes the owner only of a file that this process has just created: otherwise the folder's owner could
@@ -239,19 +249,13 @@ std::optional<Refusal> create_for_owner(const std::string& path, const struct st
 std::optional<Refusal> prepare_store_file(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   struct stat found {};
-  if (stat(folder.c_str(), &found) != 0) {
-    if (errno == EACCES) return cannot_open(path, errno);
-    return missing_directory(path, folder);
-  }
-  if (!S_ISDIR(found.st_mode)) return missing_directory(path, folder);
+  const bool has_folder = stat(folder.c_str(), &found) == 0 ? S_ISDIR(found.st_mode) : errno == EACCES;
+  if (!has_folder) return missing_directory(path, folder);
   if (!wiring::store_file_exists(path)) {
     if (auto refusal = create_for_owner(path, found)) return refusal;
   }
-  if (std::filesystem::is_directory(path)) return cannot_open(path, EISDIR);
-  if (access(path.c_str(), R_OK | W_OK) != 0) return cannot_open(path, errno);
-  // SQLite creates its journal in the same folder.
-  if (access(folder.c_str(), W_OK | X_OK) != 0) return cannot_open(folder, errno);
-  return std::nullopt;
+  const auto refusal = wiring::refused_store_file(path);
+  return refusal ? std::optional(cannot_open(path, *refusal)) : std::nullopt;
 }
 
 }  // namespace giftsync::cli

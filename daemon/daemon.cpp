@@ -67,8 +67,8 @@ std::vector<Listeners::Address> Listeners::addresses_of(const config::Settings& 
   return addresses;
 }
 
-http::HttpServerOptions Listeners::options_for(const config::Settings& settings,
-                                               const Address& address) const {
+http::HttpServerOptions Listeners::options_for(const config::Settings& settings, const Address& address,
+                                               const std::shared_ptr<http::TlsContext>& tls) const {
   http::HttpServerOptions options;
   options.listen = address.listen;
   options.body_budget = body_budget_;
@@ -83,6 +83,8 @@ http::HttpServerOptions Listeners::options_for(const config::Settings& settings,
   options.max_connections_per_address = static_cast<std::size_t>(settings.limits.max_connections_per_address);
   options.trusted_proxies = settings.server.trusted_proxies;
   options.pool_meters = metrics_.pool_meters();
+  options.tls = tls;
+  options.sends_hsts = sends_hsts(settings.server, address.scope);
   options.on_response = [&metrics = metrics_](const http::ServedResponse& response) {
     metrics.count_response(response);
   };
@@ -113,7 +115,7 @@ std::vector<std::string> Listeners::open(const config::Settings& settings) {
     const Listener* listener = open[i];
     if (!listener) {
       const std::string& listen = addresses[i].listen;
-      http::HttpServerOptions options = options_for(settings, addresses[i]);
+      http::HttpServerOptions options = options_for(settings, addresses[i], *tls);
       options.inherited_sockets = inherited_;
       opened.push_back({listen, std::make_unique<http::HttpServer>(options, serve_nothing)});
       listener = &opened.back();
@@ -141,13 +143,9 @@ void Listeners::serve(const config::Settings& settings, Application& application
       opened_.erase(opened_.begin());
     }
     http::HttpServer& server = *next.back().server;
-    http::HttpServerOptions options = options_for(settings, address);
-    if (!address.is_metrics) {
-      options.tls = tls_;
-      options.sends_hsts = sends_hsts(settings.server, address.scope);
-    }
-    server.exchange(
-        options, address.is_metrics ? metrics_of(application) : router_of(application, address.scope), use);
+    server.exchange(options_for(settings, address, tls_),
+                    address.is_metrics ? metrics_of(application) : router_of(application, address.scope),
+                    use);
     if (!open[i]) server.start();
   }
   const std::vector<Listener> former = std::exchange(listeners_, std::move(next));
@@ -175,6 +173,12 @@ std::vector<std::string> Listeners::addresses() const {
   std::vector<std::string> addresses;
   for (const Listener& listener : listeners_) addresses.push_back(listener.server->listen_address());
   return addresses;
+}
+
+std::vector<std::string> Listeners::urls() const {
+  std::vector<std::string> urls;
+  for (const Listener& listener : listeners_) urls.push_back(listener.server->url());
+  return urls;
 }
 
 std::vector<int> Listeners::sockets() const {

@@ -63,6 +63,8 @@ class Listeners {
   void stop(bool is_followed);
   /// "127.0.0.1:8480", one for each listener that serves.
   std::vector<std::string> addresses() const;
+  /// "https://127.0.0.1:8480", in the same order.
+  std::vector<std::string> urls() const;
   /// Their sockets.
   std::vector<int> sockets() const;
 
@@ -73,7 +75,9 @@ class Listeners {
   };
   struct Address;
   static std::vector<Address> addresses_of(const config::Settings& settings);
-  http::HttpServerOptions options_for(const config::Settings& settings, const Address& address) const;
+  /// `tls` is that of the settings.
+  http::HttpServerOptions options_for(const config::Settings& settings, const Address& address,
+                                      const std::shared_ptr<http::TlsContext>& tls) const;
   /// For each address the listener that is open there, each of them once; null where there is none.
   std::vector<Listener*> find_open(const std::vector<Address>& addresses);
 
@@ -148,6 +152,7 @@ class Daemon {
 
   /// "127.0.0.1:8480", one for each listener.
   std::vector<std::string> listen_addresses() const { return listeners_.addresses(); }
+  std::vector<std::string> listen_urls() const { return listeners_.urls(); }
   std::vector<int> listening_sockets() const { return listeners_.sockets(); }
   /// Another process will serve the same sockets when this one has ended.
   void expect_successor() { has_successor_ = true; }

@@ -174,19 +174,15 @@ class KeptSockets {
 };
 
 void announce(const Daemon& daemon, const config::Settings& settings) {
-  const std::vector<std::string> addresses = daemon.listen_addresses();
   log_event(LogEvent::daemon_started,
             fmt::format("giftsyncd {} with {}; store: {}; CRM: {}", GIFTSYNC_VERSION, settings.file,
                         wiring::store_location(settings),
                         wiring::crm_capabilities(settings).has_package ? "built-in, in the store's database"
                                                                        : wiring::crm_location(settings)));
-  for (const std::string& address : addresses) {
-    const bool is_metrics = !settings.metrics.listen.empty() && &address == &addresses.back();
-    const bool is_tls = !is_metrics && !settings.server.tls.certificate.empty();
-    log_event(LogEvent::daemon_listens,
-              fmt::format("listening on {}://{}", is_tls ? "https" : "http", address));
-  }
-  sd_notifyf(0, "READY=1\nSTATUS=Listening on %s with %s", addresses.front().c_str(), settings.file.c_str());
+  for (const std::string& url : daemon.listen_urls())
+    log_event(LogEvent::daemon_listens, "listening on " + url);
+  sd_notifyf(0, "READY=1\nSTATUS=Listening on %s with %s", daemon.listen_addresses().front().c_str(),
+             settings.file.c_str());
 }
 
 /// What a start or reload with these settings would refuse, as far as this machine's files show.

@@ -86,10 +86,7 @@ void SyncWorkers::stop() {
 }
 
 std::int64_t SyncWorkers::millis_since_heartbeat() const {
-  std::int64_t oldest = 0;
-  for (const auto* worker : {&worker_, &second_worker_})
-    if (*worker) oldest = std::max(oldest, (*worker)->millis_since_heartbeat());
-  return oldest;
+  return std::max(longest_since_heartbeat({&worker_, 1}), longest_since_heartbeat({&second_worker_, 1}));
 }
 
 bool SyncWorkers::sync() {

@@ -369,12 +369,8 @@ void Workers::stop() {
 
 bool Workers::are_alive() const {
   const std::int64_t max_age = std::max(kMaxHeartbeatAgeMillis, kMaxCallsOfStep * longest_crm_call_millis_);
-  const auto is_alive = [max_age](const auto& worker) {
-    return !worker || worker->millis_since_heartbeat() <= max_age;
-  };
   const std::lock_guard lock(senders_mutex_);
-  return std::all_of(workers_.begin(), workers_.end(), is_alive) &&
-         std::all_of(senders_.begin(), senders_.end(), is_alive) &&
+  return longest_since_heartbeat(workers_) <= max_age && longest_since_heartbeat(senders_) <= max_age &&
          sync_.millis_since_heartbeat() <= max_age &&
          sources_.millis_since_heartbeat() <= kMaxHeartbeatAgeMillis;
 }
@@ -389,10 +385,8 @@ std::vector<std::pair<const char*, std::int64_t>> Workers::heartbeats() const {
                                                      {alerts, "alerts"}};
   for (const auto& [kind, name] : kNames)
     if (workers_[kind]) all.emplace_back(name, workers_[kind]->millis_since_heartbeat());
-  std::int64_t oldest = 0;
   const std::lock_guard lock(senders_mutex_);
-  for (const auto& sender : senders_) oldest = std::max(oldest, sender->millis_since_heartbeat());
-  all.emplace_back("delivery", oldest);
+  all.emplace_back("delivery", longest_since_heartbeat(senders_));
   return all;
 }
 

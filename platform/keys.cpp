@@ -103,18 +103,22 @@ tl::expected<CertificateInfo, std::string> parse_certificate(std::string_view pe
 
 CertificateIssues validate_certificate(const CertificateInfo& info, UtcMillis now) {
   CertificateIssues issues;
+  const auto add = [&](CertificateCause cause, std::string clause) {
+    issues.faults.push_back({cause, std::move(clause)});
+  };
   if (info.not_after <= now)
-    issues.faults.push_back(fmt::format("which expired on {}", iso_date(info.not_after)));
+    add(CertificateCause::expired, fmt::format("which expired on {}", iso_date(info.not_after)));
   else if (info.not_after <= now + kExpiryNoticeMillis)
     issues.warnings.push_back(fmt::format("which expires on {}", iso_date(info.not_after)));
   if (info.not_before > now)
-    issues.faults.push_back(fmt::format("which is not valid before {}", iso_date(info.not_before)));
+    add(CertificateCause::not_yet_valid,
+        fmt::format("which is not valid before {}", iso_date(info.not_before)));
   const bool is_rsa = info.key_type == "RSA";
   if (!is_rsa && info.key_type != "EC") {
-    issues.faults.push_back(fmt::format("whose key is neither RSA nor EC but {}", info.key_type));
+    add(CertificateCause::weak_key, fmt::format("whose key is neither RSA nor EC but {}", info.key_type));
   } else if (const int min_bits = is_rsa ? kMinRsaBits : kMinCurveBits; info.key_bits < min_bits) {
-    issues.faults.push_back(fmt::format("whose {} key has {} bits; at least {} are required", info.key_type,
-                                        info.key_bits, min_bits));
+    add(CertificateCause::weak_key, fmt::format("whose {} key has {} bits; at least {} are required",
+                                                info.key_type, info.key_bits, min_bits));
   }
   if (info.signature_algorithm.find("sha1") != std::string::npos ||
       info.signature_algorithm.find("SHA1") != std::string::npos ||

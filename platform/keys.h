@@ -34,9 +34,15 @@ struct CertificateInfo {
 /// The one certificate in a PEM text, or what is wrong, as a clause that follows the file's name.
 tl::expected<CertificateInfo, std::string> parse_certificate(std::string_view pem);
 
+enum class CertificateCause { expired, not_yet_valid, weak_key };
+
 struct CertificateIssues {
-  std::vector<std::string> faults;    ///< clauses: "which expired on 2026-11-20"
-  std::vector<std::string> warnings;  ///< the same
+  struct Fault {
+    CertificateCause cause;
+    std::string clause;  ///< "which expired on 2026-11-20"
+  };
+  std::vector<Fault> faults;
+  std::vector<std::string> warnings;  ///< clauses
 };
 CertificateIssues validate_certificate(const CertificateInfo& info, UtcMillis now);
 

@@ -136,6 +136,9 @@ struct LogEventKind {
   std::string_view id;       ///< the journal's MESSAGE_ID: 32 hexadecimal digits, never changed
   std::string_view meaning;  ///< one sentence
   std::string_view step;     ///< what a person has to do; empty when nothing
+  /// The fields that every line of the kind has: what it is about, for `journalctl TRANSACTION=17`. Others
+  /// are of some lines only.
+  std::string_view fields = {};  ///< "gift request"
 };
 /// Every kind, in the order of LogEvent.
 std::span<const LogEventKind> log_event_kinds();
@@ -169,6 +172,9 @@ struct LogLine {
   std::string message;
   std::vector<LogField> fields = {};
 };
+
+/// The first field that lines of this kind have and `fields` lacks; empty when none is missing.
+std::string_view missing_field(const LogEventKind& kind, std::span<const LogField> fields);
 
 /// A line about one source of status changes, after whose name `text` follows.
 inline LogLine source_line(LogEvent event, const std::string& source, std::string_view text) {

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "platform/dependency_error.h"
 #include "platform/logging.h"
+#include "platform/text.h"
 
 namespace giftsync {
 namespace {
@@ -83,10 +85,7 @@ bool PeriodicWorker::run_step() {
 
 /// An outage may end in another fault: an old primary instead of no server.
 void PeriodicWorker::log_fault(const std::string& reason) {
-  std::string without_digits = reason;
-  std::erase_if(without_digits, [](char c) { return c >= '0' && c <= '9'; });
-  if (logged_reasons_.size() >= kMaxReasons || !logged_reasons_.insert(std::move(without_digits)).second)
-    return;
+  if (logged_reasons_.size() >= kMaxReasons || !logged_reasons_.insert(without_digits(reason)).second) return;
   log_event(LogEvent::worker_failing,
             fmt::format("{}: {}; retrying until it succeeds", options_.name, reason));
 }
@@ -114,6 +113,13 @@ void PeriodicWorker::run() {
     });
     wake_requested_ = false;
   }
+}
+
+std::int64_t longest_since_heartbeat(std::span<const std::unique_ptr<PeriodicWorker>> workers) {
+  std::int64_t longest = 0;
+  for (const auto& worker : workers)
+    if (worker) longest = std::max(longest, worker->millis_since_heartbeat());
+  return longest;
 }
 
 }  // namespace giftsync

@@ -13,8 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -73,5 +75,8 @@ inline void name_thread(std::string name) {
   name.resize(std::min(name.size(), kMaxBytes));
   pthread_setname_np(pthread_self(), name.c_str());
 }
+
+/// The longest time since a last heartbeat of these workers, of which some may be null; 0 when all are.
+std::int64_t longest_since_heartbeat(std::span<const std::unique_ptr<PeriodicWorker>> workers);
 
 }  // namespace giftsync

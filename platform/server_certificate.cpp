@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <string_view>
 #include <system_error>
 
@@ -38,11 +39,11 @@ tl::unexpected<CertificateFault> fault(bool is_of_key, const std::string& file, 
   return tl::unexpected(CertificateFault{is_of_key, file + ", " + clause, std::move(next_step)});
 }
 
-/// Or why the file cannot be read.
-tl::expected<FileText, std::string> read_file(const std::string& path) {
+/// Or errno, why the file cannot be read.
+tl::expected<FileText, int> read_file(const std::string& path) {
   // Non-blocking, so that a named pipe without a writer holds up nothing.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return tl::unexpected(std::generic_category().message(errno));
+  if (descriptor < 0) return tl::unexpected(errno);
   FileText file;
   struct stat facts {};
   if (::fstat(descriptor, &facts) == 0) file.mode = facts.st_mode;
@@ -52,7 +53,7 @@ tl::expected<FileText, std::string> read_file(const std::string& path) {
     file.text.append(part.data(), static_cast<std::size_t>(count));
   const int error = errno;
   ::close(descriptor);
-  if (count < 0) return tl::unexpected(std::generic_category().message(error));
+  if (count < 0) return tl::unexpected(error);
   return file;
 }
 
@@ -75,16 +76,55 @@ int note_passphrase(char*, int, int, void* found) {
   return -1;
 }
 
-constexpr const char* kReadableNext =
-    "let the service's user read it, for example with chgrp giftsync and chmod "
-    "0640, or give it as a systemd credential";
+/// What to do about a file that could not be read because of `error`.
+std::string step_to_read(int error) {
+  switch (error) {
+    case ENOENT:
+      return "create it, or correct the path";
+    case EISDIR:
+    case ENOTDIR:
+      return "name the file itself";
+    case EACCES:
+    case EPERM:
+      return "let the service's user read it and enter its folders, for example with chgrp giftsync and "
+             "chmod "
+             "0640, or give it as a systemd credential";
+    default:
+      return "check the disk, or restore it from where it was made";
+  }
+}
+
+/// What to do about a certificate that is refused because of `cause`.
+std::string step_for(CertificateCause cause, UtcMillis now) {
+  const std::string clock = fmt::format("this host's clock says {} UTC", minute_text(now));
+  switch (cause) {
+    case CertificateCause::expired:
+      return "renew it with its certificate authority, for example with certbot renew; " + clock;
+    case CertificateCause::not_yet_valid:
+      return "use the former one until then; if it should be valid, correct the clock: " + clock;
+    case CertificateCause::weak_key:
+      return "have a new pair made, with an RSA key of 2048 bits or more or an EC key on P-256 or P-384";
+  }
+  std::abort();  // a value outside the enumeration: a bug
+}
+
+bool has_private_key(std::string_view text) {
+  return text.find("PRIVATE KEY-----") != std::string_view::npos;
+}
+
+/// Binary, as openssl writes it with -outform DER: a long sequence.
+bool is_der(std::string_view text) {
+  return text.size() > 1 && text[0] == '\x30' && (static_cast<unsigned char>(text[1]) & 0x80) != 0;
+}
+
+tl::unexpected<CertificateFault> cannot_read(bool is_of_key, const std::string& path, int error) {
+  return fault(is_of_key, path, "which cannot be read (" + std::generic_category().message(error) + ")",
+               step_to_read(error));
+}
 
 tl::expected<std::shared_ptr<EVP_PKEY>, CertificateFault> read_key(const std::string& path) {
   const auto file = read_file(path);
-  if (!file)
-    return fault(true, path, "which cannot be read (" + file.error() + ")",
-                 file.error() == std::generic_category().message(ENOENT) ? "create it, or correct the path"
-                                                                         : kReadableNext);
+  if (!file) return cannot_read(true, path, file.error());
   if ((file->mode & S_IROTH) != 0 || (file->mode & S_IWOTH) != 0)
     return fault(true, path, "which all users of this host may read or write",
                  "run chmod o-rwx on it; if others could read it, have a new pair made");
@@ -95,7 +135,12 @@ tl::expected<std::shared_ptr<EVP_PKEY>, CertificateFault> read_key(const std::st
   ERR_clear_error();
   if (has_passphrase)
     return fault(true, path, "whose key has a passphrase",
-                 "write it without one: openssl pkey -in FILE -out NEW_FILE");
+                 fmt::format("write it without one: (umask 077; openssl pkey -in {} -out NEW_FILE)", path));
+  if (!key && is_der(file->text))
+    return fault(
+        true, path, "which is binary (DER)",
+        fmt::format("write it in PEM form: (umask 077; openssl pkey -inform der -in {} -out NEW_FILE)",
+                    path));
   if (!key)
     return fault(true, path, "which is not a private key in PEM form (-----BEGIN PRIVATE KEY-----)",
                  "name the file with the certificate's private key");
@@ -118,16 +163,20 @@ bool ServerCertificate::covers(const std::string& host) const {
 tl::expected<ServerCertificate, CertificateFault> read_server_certificate(
     const std::string& certificate_file) {
   const auto file = read_file(certificate_file);
-  if (!file)
-    return fault(false, certificate_file, "which cannot be read (" + file.error() + ")",
-                 file.error() == std::generic_category().message(ENOENT) ? "create it, or correct the path"
-                                                                         : kReadableNext);
+  if (!file) return cannot_read(false, certificate_file, file.error());
   ServerCertificate read;
   const Bio bio = bio_of(file->text);
   while (X509* certificate = PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr))
     read.chain.emplace_back(certificate, X509_free);
   const bool is_at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   ERR_clear_error();
+  if (read.chain.empty() && has_private_key(file->text))
+    return fault(false, certificate_file, "which has a private key and no certificate",
+                 "name the certificate's file here, and this one as the key");
+  if (read.chain.empty() && is_der(file->text))
+    return fault(
+        false, certificate_file, "which is binary (DER)",
+        fmt::format("write it in PEM form: openssl x509 -inform der -in {} -out NEW_FILE", certificate_file));
   if (read.chain.empty())
     return fault(false, certificate_file,
                  "which has no X.509 certificate in PEM form (-----BEGIN CERTIFICATE-----)", kPemNext);
@@ -148,10 +197,10 @@ tl::expected<ServerCertificate, CertificateFault> read_server_certificate(const 
   auto read = read_server_certificate(certificate_file);
   if (!read) return read;
   const auto info = info_of(read->chain.front().get());
-  const CertificateIssues issues = info ? validate_certificate(*info, now) : CertificateIssues{};
+  const CertificateIssues issues = info ? validate_certificate(*info, now) : CertificateIssues();
   if (!issues.faults.empty())
-    return fault(false, certificate_file, issues.faults.front(),
-                 "renew it with its certificate authority, or correct this host's clock");
+    return fault(false, certificate_file, issues.faults.front().clause,
+                 step_for(issues.faults.front().cause, now));
   auto key = read_key(key_file);
   if (!key) return tl::unexpected(std::move(key.error()));
   if (X509_check_private_key(read->chain.front().get(), key->get()) != 1) {

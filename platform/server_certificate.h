@@ -32,7 +32,7 @@ struct ServerCertificate {
 struct CertificateFault {
   bool is_of_key = false;  ///< else of the certificate
   std::string found;       ///< "/etc/tls/server.pem, which expired on 2026-11-20"
-  std::string next_step;
+  std::string next_step;   ///< of this cause alone
 };
 
 /// The certificates of a PEM file, whatever their dates.

@@ -42,6 +42,11 @@ std::string_view without_byte_order_mark(std::string_view text) {
   return text;
 }
 
+std::string without_digits(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
+
 std::string ascii_lower(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) {

@@ -37,6 +37,8 @@ constexpr bool is_ascii_letter_or_digit(char c) {
 }
 /// ASCII letters in lower case, all else unchanged.
 std::string ascii_lower(std::string_view text);
+/// To compare faults, whose times, ports and ids differ.
+std::string without_digits(std::string text);
 
 /// The number that the whole text is, in decimal digits: no white space, no "+". Nullopt beyond Number's
 /// range.

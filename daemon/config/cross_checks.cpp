@@ -239,7 +239,7 @@ void check_certificate(ParsedConfig& config, const char* key, const std::string&
   const auto certificate = parse_certificate(pem);
   if (!certificate) return refuse(certificate.error());
   const CertificateIssues issues = validate_certificate(*certificate, now);
-  for (const std::string& fault : issues.faults) refuse(fault);
+  for (const auto& fault : issues.faults) refuse(fault.clause);
   for (const std::string& warning : issues.warnings)
     config.warnings.push_back({config.line_of(path), path, in_quotes(file_name) + ", " + warning});
 }

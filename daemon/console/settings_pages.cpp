@@ -26,8 +26,8 @@ std::string certificate_text(const std::string& path, UtcMillis now) {
   if (!info) return texts().text("certificate_unreadable", {{"file", path}, {"reason", info.error()}});
   const CertificateIssues issues = validate_certificate(*info, now);
   std::string text = texts().text("certificate_until", {{"time", minute(info->not_after)}});
-  for (const auto* list : {&issues.faults, &issues.warnings})
-    for (const std::string& one : *list) text += "; " + one;
+  for (const auto& fault : issues.faults) text += "; " + fault.clause;
+  for (const std::string& warning : issues.warnings) text += "; " + warning;
   return text;
 }
 

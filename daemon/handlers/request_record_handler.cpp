@@ -314,7 +314,7 @@ http::Reply RequestRecordHandler::take(const http::HttpRequest& request, CallAim
     }
     const auto item = find_item(parsed->body);
     if (aim == CallAim::validate) return validated(std::move(parsed->body), item, request);
-    return create_once(parsed->body, idempotency, caller);
+    return create_once(parsed->body, idempotency, caller, request.request_id);
   });
 }
 
@@ -334,7 +334,8 @@ std::optional<store::GiftItem> RequestRecordHandler::find_item(RequestRecordBody
 /// record.
 http::HttpResponse RequestRecordHandler::create_once(const RequestRecordBody& body,
                                                      const std::optional<store::IdempotencyKey>& idempotency,
-                                                     const store::ApiKeyOwner& caller) {
+                                                     const store::ApiKeyOwner& caller,
+                                                     const std::string& http_request_id) {
   store::CreationReservation creation;
   creation.creation_key = random_hex(16);
   if (idempotency) {
@@ -356,7 +357,8 @@ http::HttpResponse RequestRecordHandler::create_once(const RequestRecordBody& bo
                 fmt::format(
                     "request record {}: could not store its requester, who cannot read its gift URLs now: {}",
                     creation.number, error.what()),
-                {LogField("request_record", creation.number).not_in_text()});
+                {LogField("request_record", creation.number).not_in_text(),
+                 LogField("request_id", http_request_id).not_in_text()});
     }
     options_.on_changed();
   }

@@ -83,7 +83,7 @@ class RequestRecordHandler {
   std::optional<store::GiftItem> find_item(RequestRecordBody& body);
   http::HttpResponse create_once(const RequestRecordBody& body,
                                  const std::optional<store::IdempotencyKey>& idempotency,
-                                 const store::ApiKeyOwner& caller);
+                                 const store::ApiKeyOwner& caller, const std::string& http_request_id);
   http::HttpResponse validated(RequestRecordBody body, const std::optional<store::GiftItem>& item,
                                const http::HttpRequest& request);
   http::Reply decide(const http::HttpRequest& request, const std::string& number,

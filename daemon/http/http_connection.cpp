@@ -420,7 +420,7 @@ void HttpConnection::respond(HttpResponse response) {
   release_body();
   const bool client_closes = framing_.stage() == Stage::complete && !framing_.keep_alive();
   closes_ = client_closes || response.close || framing_.stage() != Stage::complete ||
-            context_.registry.ends_with_response();
+            context_.registry.ends_with_response() || is_outdated();
   begin_sending(std::move(response), request.request_id);
 }
 
@@ -620,6 +620,13 @@ bool HttpConnection::has_hsts() {
   if (!service_->options.sends_hsts) return false;
   return tls_ ||
          (service_->proxies.trusts(peer_) && framing_.request().header("X-Forwarded-Proto") == "https");
+}
+
+/// Whether it could not begin in this way any more (HTTP-57).
+bool HttpConnection::is_outdated() const {
+  const std::shared_ptr<const HttpService> service = context_.service.get();
+  const TlsContext* tls = service->options.tls.get();
+  return tls ? !tls_ || !tls->allows(*tls_) : tls_ != nullptr;
 }
 
 std::string HttpConnection::client_address(const HttpRequest& request) const {

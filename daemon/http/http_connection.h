@@ -143,6 +143,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   bool send_now();
   bool send_encrypted();
   bool has_hsts();
+  bool is_outdated() const;
   void request_chunk();
   /// On a thread for handlers.
   void make_chunk_on_pool() noexcept;

@@ -227,6 +227,10 @@ std::string HttpServer::listen_address() const {
   return impl_->address;
 }
 
+std::string HttpServer::url() const {
+  return (impl_->service.get()->options.tls ? "https://" : "http://") + impl_->address;
+}
+
 int HttpServer::socket() const {
   return impl_->listener.native_handle();
 }

@@ -70,6 +70,8 @@ class HttpServer {
 
   /// "127.0.0.1:8480", with the real port.
   std::string listen_address() const;
+  /// "https://127.0.0.1:8480": as connections speak that begin now. Any thread.
+  std::string url() const;
   std::size_t open_connections() const;
   /// The listening socket's descriptor. Not during and after stop().
   int socket() const;

@@ -159,6 +159,10 @@ TlsTransfer TlsSession::write(std::string_view bytes) {
   return {outcome_of(result), 0};
 }
 
+bool TlsSession::is_1_3() const {
+  return SSL_version(socket_->ssl) == TLS1_3_VERSION;
+}
+
 bool TlsSession::has_unread() const {
   return stopped_early_ || (!socket_->is_drained && SSL_has_pending(socket_->ssl) == 1);
 }

@@ -1,4 +1,4 @@
-// daemon/http: TLS of the server's connections (HTTP-54 to HTTP-56), by OpenSSL. OpenSSL's types stay inside
+// daemon/http: TLS of the server's connections (HTTP-54 to HTTP-57), by OpenSSL. OpenSSL's types stay inside
 // tls.cpp.
 //
 // TLS 1.2 and 1.3 with forward secrecy and authenticated encryption only, in the server's order of ciphers;
@@ -52,6 +52,8 @@ class TlsSession {
   TlsTransfer read(char* buffer, std::size_t size);
   /// What one record takes of `bytes`. After wants_read or wants_write it must get the same bytes.
   TlsTransfer write(std::string_view bytes);
+  /// After the handshake: whether it speaks TLS 1.3.
+  bool is_1_3() const;
   /// Whether read() may have more without waiting for the socket.
   bool has_unread() const;
   /// Tells the client that no more comes. Not while a write() has to be repeated.
@@ -85,6 +87,8 @@ class TlsContext {
   static tl::expected<std::shared_ptr<TlsContext>, Fault> make(const Options& options, UtcMillis now);
 
   std::unique_ptr<TlsSession> accept(int descriptor) const;
+  /// Whether a connection could begin now with the version that `session` speaks.
+  bool allows(const TlsSession& session) const { return !options_.requires_1_3 || session.is_1_3(); }
 
   enum class Renewal { none, renewed, refused };
   struct RenewalResult {

@@ -89,10 +89,11 @@ http::HttpResponse SignInPages::redirect(const std::string& url) const {
 }
 
 /// Every refusal looks the same; only a provider that does not respond is named, since waiting helps then.
-http::HttpResponse SignInPages::refuse(const SignInRefusal& refusal) {
+http::HttpResponse SignInPages::refuse(const http::HttpRequest& request, const SignInRefusal& refusal) {
   if (!log_limiter_.count(refusal.rule, options_.clock()).is_exceeded)
     log_event(LogEvent::sign_in_refused,
-              fmt::format("a sign-in was refused by {}: {}", refusal.rule, refusal.text));
+              fmt::format("a sign-in was refused by {}: {}", refusal.rule, refusal.text),
+              {LogField("request_id", request.request_id).not_in_text()});
   return redirect(options_.admin_url + std::string(kSignInPath) + "?" +
                   (!refusal.offered_connection.empty() ? "begin=" + refusal.offered_connection
                    : refusal.is_unavailable            ? "unavailable=1"
@@ -134,7 +135,7 @@ http::HttpResponse SignInPages::start(const http::HttpRequest& request) {
   auto given = parameters_of(request.query);
   const auto started = sign_in_.begin(given["connection"], safe_return_path(base_, given["return"]),
                                       given["again"] == "1", options_.clock());
-  if (!started) return refuse(started.error());
+  if (!started) return refuse(request, started.error());
   return http::with_header(redirect(started->provider_url), "Set-Cookie",
                            attempt_cookie(started->browser_token));
 }
@@ -144,7 +145,7 @@ http::HttpResponse SignInPages::callback(const http::HttpRequest& request) {
     return http::method_not_allowed({"GET", "HEAD", "POST"});
   if (is_over_limit(request)) return too_many();
   const auto attempt = complete(request);
-  if (!attempt) return refuse(attempt.error());
+  if (!attempt) return refuse(request, attempt.error());
   return redirect(options_.admin_url + std::string(kSignInPath) +
                   "/finish?attempt=" + percent_encoded(*attempt));
 }
@@ -163,9 +164,9 @@ http::HttpResponse SignInPages::finish(const http::HttpRequest& request) {
   const auto signed_in =
       sign_in_.finish(given["attempt"], http::cookie_of(request, cookie_name_).value_or(""),
                       origin_of(request), options_.clock());
-  if (!signed_in) return refuse(signed_in.error());
+  if (!signed_in) return refuse(request, signed_in.error());
   const std::string session_cookie = options_.begin_session(request, *signed_in);
-  if (session_cookie.empty()) return refuse({"SIGN-5", "The user was deactivated meanwhile."});
+  if (session_cookie.empty()) return refuse(request, {"SIGN-5", "The user was deactivated meanwhile."});
   http::HttpResponse response = redirect(signed_in->return_path);
   response = http::with_header(std::move(response), "Set-Cookie", session_cookie);
   return http::with_header(std::move(response), "Set-Cookie", attempt_cookie(""));

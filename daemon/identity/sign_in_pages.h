@@ -61,7 +61,7 @@ class SignInPages {
   bool is_over_limit(const http::HttpRequest& request);
   bool is_over_start_limit(const http::HttpRequest& request);
   http::HttpResponse redirect(const std::string& url) const;
-  http::HttpResponse refuse(const SignInRefusal& refusal);
+  http::HttpResponse refuse(const http::HttpRequest& request, const SignInRefusal& refusal);
   Outcome<std::string> complete(const http::HttpRequest& request);
   std::string attempt_cookie(const std::string& value) const;
 

@@ -8,6 +8,7 @@
 
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/org_status.h"
+#include "daemon/wiring/store_preflight.h"
 #include "schema/store/server_secret_facts.h"
 #include "schema/store/store_stats.h"
 #include "sync/crm/backfill_runs.h"
@@ -41,12 +42,6 @@ std::optional<double> file_bytes(const std::filesystem::path& path) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(path, error);
   return error ? std::nullopt : std::optional(static_cast<double>(bytes));
-}
-
-std::optional<double> free_bytes(const std::filesystem::path& folder) {
-  std::error_code error;
-  const std::filesystem::space_info space = std::filesystem::space(folder, error);
-  return error ? std::nullopt : std::optional(static_cast<double>(space.available));
 }
 
 constexpr std::array kWaitingStates{DeliveryState::queued, DeliveryState::sending, DeliveryState::uncertain,
@@ -212,7 +207,7 @@ void StoreGauges::add_files(UtcMillis now, Gauges& gauges) {
                                   is_file ? file_bytes(file.string() + "-wal") : std::nullopt));
   gauges.push_back(optional_gauge("giftsync_disk_free_bytes",
                                   "What is free for the daemon on the disk of SQLite's file.",
-                                  is_file ? free_bytes(file.parent_path()) : std::nullopt));
+                                  is_file ? wiring::free_disk_bytes(file.parent_path()) : std::nullopt));
 }
 
 }  // namespace giftsync::metrics

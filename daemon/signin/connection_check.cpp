@@ -91,8 +91,8 @@ class ConnectionCheck {
     const auto info = parse_certificate(pem);
     if (!info) return report_.add_failure(fmt::format("The certificate is {}, {}.", name, info.error()));
     const CertificateIssues issues = validate_certificate(*info, now_);
-    for (const std::string& fault : issues.faults)
-      report_.add_failure(fmt::format("The certificate is {}, {}.", name, fault));
+    for (const auto& fault : issues.faults)
+      report_.add_failure(fmt::format("The certificate is {}, {}.", name, fault.clause));
     for (const std::string& warning : issues.warnings)
       report_.add_warning(fmt::format("The certificate is {}, {}.", name, warning));
     if (issues.faults.empty()) {
@@ -238,8 +238,8 @@ void validate_key_certificate(const JsonValue& key, const std::string& name, Utc
   if (!certificate)
     return report.add_warning(fmt::format("Key {} has a certificate (x5c) {}.", name, certificate.error()));
   const CertificateIssues issues = validate_certificate(*certificate, now);
-  for (const std::string& fault : issues.faults)
-    report.add_warning(fmt::format("Key {} has a certificate {}.", name, fault));
+  for (const auto& fault : issues.faults)
+    report.add_warning(fmt::format("Key {} has a certificate {}.", name, fault.clause));
 }
 
 /// Whether tokens may be signed with this key.

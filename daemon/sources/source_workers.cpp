@@ -133,9 +133,7 @@ void SourceWorkers::stop() {
 }
 
 std::int64_t SourceWorkers::millis_since_heartbeat() const {
-  std::int64_t oldest = 0;
-  for (const auto& poll : poll_workers_) oldest = std::max(oldest, poll->millis_since_heartbeat());
-  return oldest;
+  return longest_since_heartbeat(poll_workers_);
 }
 
 std::vector<std::string> SourceWorkers::release_implausible_waits(UtcMillis now) {

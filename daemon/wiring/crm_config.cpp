@@ -1,12 +1,9 @@
 #include "daemon/wiring/crm_config.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "crm/sql/external/external_crm.h"
@@ -14,26 +11,11 @@
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/salesforce_config.h"
 #include "daemon/wiring/store_preflight.h"
+#include "schema/sql/database_file.h"
 #include "schema/store/store.h"
 
 namespace giftsync::wiring {
-namespace {
-
 using config::CrmKind;
-
-/// Why this user cannot write to the CRM's SQLite file. SQLite creates its journal beside the file.
-std::vector<std::string> file_faults(const std::string& path) {
-  const auto fault = [](const std::string& what, int error) {
-    return std::vector{fmt::format("crm.connection: {}: {}; let the service's user write there", what,
-                                   std::generic_category().message(error))};
-  };
-  if (!may_write(path, R_OK | W_OK)) return fault(path, errno);
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  if (!folder.empty() && !may_write(folder, W_OK | X_OK)) return fault("the folder " + folder, errno);
-  return {};
-}
-
-}  // namespace
 
 CrmCapabilities crm_capabilities(const config::Settings& settings) {
   const CrmKind kind = settings.crm.kind();
@@ -99,8 +81,8 @@ CrmCheck check_crm(const config::Settings& settings) {
     // SQLite would create the file.
     if (!std::filesystem::exists(settings.crm.connection))
       return {{"crm.connection: no such file: " + settings.crm.connection}, {}, {}};
-    if (auto faults = file_faults(settings.crm.connection); !faults.empty())
-      return {std::move(faults), {}, {}};
+    if (const auto refusal = not_read_only(sql::refused_database_file(settings.crm.connection)))
+      return {{"crm.connection: " + describe(*refusal)}, {}, {}};
   }
   crm::external::ExternalCrmReport report = crm::external::check_external_crm(external_crm_options(settings));
   return {std::move(report.faults), std::move(report.command_warnings), std::move(report.slow_lookups),

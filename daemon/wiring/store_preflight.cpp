@@ -82,26 +82,30 @@ std::optional<std::string> full_disk_clause(const std::string& folder, std::uint
   return fmt::format("the disk of {} is full: {} KB are free", folder, free_bytes >> 10);
 }
 
+std::optional<std::uint64_t> free_disk_bytes(const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  return error ? std::nullopt : std::optional<std::uint64_t>(space.available);
+}
+
 std::optional<std::string> full_disk_clause(const config::Settings& settings) {
   if (settings.store.backend != config::StoreBackend::sqlite) return std::nullopt;
   const std::filesystem::path folder = std::filesystem::absolute(settings.store.connection).parent_path();
-  std::error_code error;
-  const std::filesystem::space_info space = std::filesystem::space(folder, error);
-  return error ? std::nullopt : full_disk_clause(folder.string(), space.available);
+  const auto free = free_disk_bytes(folder);
+  return free ? full_disk_clause(folder.string(), *free) : std::nullopt;
 }
 
 std::optional<std::string> mail_directory_fault(const config::Settings& settings) {
   if (settings.email.transport != config::MailTransportKind::file) return std::nullopt;
   const std::filesystem::path existing = nearest_existing(settings.email.directory);
-  std::string problem = std::generic_category().message(ENOTDIR);
+  std::string problem = existing.string() + " is no folder; correct email.directory";
   if (is_folder(existing)) {
-    if (may_write(existing.string(), W_OK | X_OK)) return std::nullopt;
-    problem = std::generic_category().message(errno);
+    const auto refusal = not_read_only(sql::refused_access(existing.string(), W_OK | X_OK));
+    if (!refusal) return std::nullopt;
+    problem = describe(*refusal) + ", or correct email.directory";
   }
-  return fmt::format(
-      "{}: {}: mails cannot be written: {}: {}; let the service's user write there, or correct "
-      "email.directory",
-      key_location(settings, "email.directory"), settings.email.directory, existing.string(), problem);
+  return fmt::format("{}: {}: mails cannot be written: {}", key_location(settings, "email.directory"),
+                     settings.email.directory, problem);
 }
 
 std::vector<std::string> local_faults(const config::Settings& settings) {
@@ -186,8 +190,12 @@ int existing_store_version(const config::Settings& settings) {
   return has_no_file ? 0 : store::store_version(store_dsn(settings.store));
 }
 
-bool may_write(const std::string& path, int mode) {
-  return access(path.c_str(), mode) == 0 || errno == EROFS;
+std::optional<FileRefusal> refused_store_file(const std::string& path) {
+  return sql::refused_database_file(path);
+}
+
+std::optional<FileRefusal> not_read_only(std::optional<FileRefusal> refusal) {
+  return refusal && refusal->error == EROFS ? std::nullopt : std::move(refusal);
 }
 
 std::optional<std::string> missing_directory_fault(const config::Settings& settings) {
@@ -197,20 +205,10 @@ std::optional<std::string> missing_directory_fault(const config::Settings& setti
 std::optional<std::string> store_directory_fault(const config::Settings& settings) {
   if (auto missing = missing_directory(settings, "")) return missing;
   if (settings.store.backend != config::StoreBackend::sqlite) return std::nullopt;
-  const std::string& path = settings.store.connection;
-  const auto refused = [&](const std::string& what, int error) {
-    return fmt::format("{}: {}: {}; let the service's user write there, or correct store.connection",
-                       key_location(settings, "store.connection"), what,
-                       std::generic_category().message(error));
-  };
-  std::error_code ignored_error;
-  if (std::filesystem::is_directory(path, ignored_error)) return refused(path, EISDIR);
-  if (std::filesystem::exists(path, ignored_error) && !may_write(path, R_OK | W_OK))
-    return refused(path, errno);
-  // SQLite creates its log beside the file.
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  if (!may_write(folder, W_OK | X_OK)) return refused("the folder " + folder, errno);
-  return std::nullopt;
+  const auto refusal = not_read_only(sql::refused_database_file(settings.store.connection));
+  if (!refusal) return std::nullopt;
+  return fmt::format("{}: {}, or correct store.connection", key_location(settings, "store.connection"),
+                     describe(*refusal));
 }
 
 namespace {

@@ -11,6 +11,7 @@
 
 #include "daemon/config/settings.h"
 #include "platform/dependency_error.h"
+#include "schema/sql/database_file.h"
 #include "schema/sql/dsn.h"
 
 namespace giftsync::wiring {
@@ -23,6 +24,8 @@ std::optional<std::string> missing_directory_fault(const config::Settings& setti
 /// it only as the service's user.
 std::optional<std::string> store_directory_fault(const config::Settings& settings);
 
+/// What is free for this process on the disk of `folder`, if that can be known.
+std::optional<std::uint64_t> free_disk_bytes(const std::string& folder);
 /// "the disk of FOLDER is full: 12 KB are free", if fewer than 16 MB are: SQLite needs some for its journal.
 std::optional<std::string> full_disk_clause(const std::string& folder, std::uint64_t free_bytes);
 /// The same of the disk with the store's file. Nothing for a store in PostgreSQL.
@@ -60,9 +63,13 @@ bool store_file_exists(const std::string& path);
 /// IncompatibleStoreError and DependencyError.
 int existing_store_version(const config::Settings& settings);
 
-/// Whether this user may use `path` in `mode` (R_OK, W_OK, X_OK); errno tells why not. A read-only file
-/// system is no fault of the settings: the database reports it, and systemd restarts the daemon.
-bool may_write(const std::string& path, int mode);
+using sql::FileRefusal;
+/// Why this process cannot use SQLite's file at `path`: as sql::refused_database_file().
+std::optional<FileRefusal> refused_store_file(const std::string& path);
+
+/// Nothing for a read-only file system, which is no fault of the settings: the database reports it, and
+/// systemd restarts the daemon.
+std::optional<FileRefusal> not_read_only(std::optional<FileRefusal> refusal);
 
 // Migrates and checks the store and the CRM at the daemon's start, and logs warnings. Main thread.
 

@@ -10,6 +10,7 @@
 #include "platform/time.h"
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/connection_check.h"
+#include "schema/sql/database_file.h"
 #include "schema/sql/no_change.h"
 #include "schema/sql/query_watchdog.h"
 #include "schema/sql/session.h"
@@ -112,6 +113,18 @@ std::string collapse_whitespace(const std::string& text) {
       line += ' ';
   }
   return std::string(trimmed(line));
+}
+
+/// What SQLite's error leaves out: the file, what keeps this process from it, and what to do; "; CAUSE;
+/// STEP". Empty when no cause is visible.
+std::string cause_of(const Dsn& dsn, ErrorKind kind, const soci::soci_error& error) {
+  if (dsn.dialect != Dialect::sqlite) return "";
+  const auto* sqlite = dynamic_cast<const soci::sqlite3_soci_error*>(&error);
+  if (sqlite && (sqlite->result() & 0xff) == SQLITE_NOTADB)
+    return "; " + dsn.connection +
+           " is no database of SQLite's; restore it from its backup, or correct the path";
+  const auto refusal = kind == ErrorKind::resource ? refused_database_file(dsn.connection) : std::nullopt;
+  return refusal ? "; " + describe(*refusal) : "";
 }
 
 /// Two transactions that waited for each other would do so again. At most 160 ms.
@@ -523,7 +536,8 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
                          (fault == ErrorKind::connection && had_session && !was_aborted);
       if (!again || attempt == kMaxAttempts)
         throw_error(dsn_, fault, is_write,
-                    was_aborted ? "it accepts queries and does not respond" : error_message(error));
+                    was_aborted ? "it accepts queries and does not respond"
+                                : error_message(error) + cause_of(dsn_, fault, error));
       if (fault == ErrorKind::conflict) pause_before_retry(attempt);
     } catch (...) {
       active.reset();  // while the connection is certainly still its own

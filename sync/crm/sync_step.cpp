@@ -43,6 +43,13 @@ crm::DecisionQuestions questions_about(const std::vector<const Gift*>& gifts,
   return questions;
 }
 
+std::vector<std::int64_t> gifts_of_sender(const std::vector<const Gift*>& gifts, const std::string& key) {
+  std::vector<std::int64_t> ids;
+  for (const Gift* gift : gifts)
+    if (email_key(gift->request.sender_email) == key) ids.push_back(gift->transaction.id.value);
+  return ids;
+}
+
 /// `users`: for each sender key.
 void add_senders(const std::vector<const Gift*>& gifts, const std::vector<std::string>& sender_keys,
                  const std::vector<std::vector<crm::CrmUser>>& users, std::vector<MatchDecision>& decisions,
@@ -51,7 +58,8 @@ void add_senders(const std::vector<const Gift*>& gifts, const std::vector<std::s
   for (std::size_t i = 0; i < sender_keys.size(); ++i) {
     if (users[i].empty())
       warnings.push_back({LogEvent::gift_sender_unknown,
-                          "no CRM user has the address " + sender_keys[i] + ": Sender stays empty"});
+                          "no CRM user has the address " + sender_keys[i] + ": Sender stays empty",
+                          {LogField("gift", gifts_of_sender(gifts, sender_keys[i])).not_in_text()}});
     sender_ids[sender_keys[i]] = users[i].empty() ? "" : users[i].front().id;
   }
   for (std::size_t i = 0; i < gifts.size(); ++i) {
@@ -254,12 +262,12 @@ void clear_lookups(const crm::GiftUpsert& row, const std::vector<GiftField>& loo
     matching::add_warning(sync_state.decision,
                           lookup + " is not in the CRM any more: the field stays empty.");
     constexpr LogEvent kEvent = LogEvent::gift_lookup_cleared;
-    warnings.push_back(is_association
-                           ? gift_line(kEvent, gift,
-                                       "its " + lookup +
-                                           " is not in the CRM any more and stays empty; "
-                                           "\"giftsyncctl rematch --unmatched\" matches it again")
-                           : LogLine{kEvent, lookup + " is not in the CRM: the field stays empty"});
+    warnings.push_back(is_association ? gift_line(kEvent, gift,
+                                                  "its " + lookup +
+                                                      " is not in the CRM any more and stays empty; "
+                                                      "\"giftsyncctl rematch --unmatched\" matches it again")
+                                      : LogLine{kEvent, lookup + " is not in the CRM: the field stays empty",
+                                                fields_of(gift)});
   }
 }
 

@@ -42,12 +42,18 @@ inline LogLine gift_line(LogEvent event, TransactionId gift, std::string_view te
           {gift_field(gift.value).not_in_text()}};
 }
 
+/// The fields of a line about this gift whose sentence names it, or names what it shares with others.
+inline std::vector<LogField> fields_of(const store::Gift& gift) {
+  return {gift_field(gift.transaction.id.value).not_in_text(),
+          LogField("request", gift.request.id.value).not_in_text(),
+          LogField("request_id", gift.request.http_request_id).not_in_text(),
+          LogField("source", gift.transaction.gift_source).not_in_text()};
+}
+
 /// The same of a gift whose request is known.
 inline LogLine gift_line(LogEvent event, const store::Gift& gift, std::string_view text) {
   LogLine line = gift_line(event, gift.transaction.id, text);
-  line.fields.push_back(LogField("request", gift.request.id.value).not_in_text());
-  line.fields.push_back(LogField("request_id", gift.request.http_request_id).not_in_text());
-  line.fields.push_back(LogField("source", gift.transaction.gift_source).not_in_text());
+  line.fields = fields_of(gift);
   return line;
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "platform/text.h"
 #include "schema/contact_normalization.h"
 
 namespace giftsync::sync {
@@ -20,14 +21,6 @@ constexpr std::size_t kMaxTestMails = 12;
 /// longer than its lease cannot send a mail that another daemon has claimed.
 constexpr std::int64_t kSendBudgetMillis = 80'000;
 static_assert(kSendBudgetMillis < kSendingLeaseMillis);
-
-/// The message without times, ports and ids, to compare two faults.
-bool is_same_fault(std::string a, std::string b) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::erase_if(a, is_digit);
-  std::erase_if(b, is_digit);
-  return a == b;
-}
 
 OutgoingMail compose(const ClaimedMail& mail, const DeliveryRules& rules) {
   const OrderedMail ordered{mail.claim.message_id, mail.claim.kind, mail.claim.number, mail.claim.ordered_at};
@@ -486,7 +479,7 @@ void DeliveryRun::store_pause() {
   if (!former)
     stats_.warnings.push_back(
         {LogEvent::mail_paused, "mail delivery paused (" + pause.reason + "); its mails wait, none is lost"});
-  else if (!is_same_fault(former->reason, pause.reason))
+  else if (without_digits(former->reason) != without_digits(pause.reason))
     stats_.warnings.push_back(
         {LogEvent::mail_paused, "mail delivery still paused, now because: " + pause.reason});
   delivery_.store_.deliveries.open_breaker(pause);

@@ -34,7 +34,7 @@ class Logging : public testing::Test {
                          const std::string& level = "info") {
     set_up_logging(level, json);
     testing::internal::CaptureStderr();
-    log_event(LogEvent::gift_request_made, message, fields);
+    log_event(LogEvent::timers_applied, message, fields);
     log_event(LogEvent::settings_warning, "then");
     return testing::internal::GetCapturedStderr();
   }
@@ -92,21 +92,21 @@ TEST_F(Logging, NothingIsPrintedAboveInfo) {
 // OPS-10, OPS-47
 TEST(JournalLog, AnEntryHasMessagePriorityEventAndFields) {
   CapturedJournal journal;
-  log_event(LogEvent::gift_request_made, "gift request made", kFields);
+  log_event(LogEvent::timers_applied, "gift request made", kFields);
   log_event({LogEvent::mail_undelivered, "gift 3: undelivered: 550", {gift_field(3).not_in_text()}});
-  log_event(LogEvent::codes_exhausted, "gift 3: no code");
+  log_event(LogEvent::request_records_sent, "requests: 2 sent");
   const auto entries = journal.take_entries();
   ASSERT_THAT(entries, SizeIs(3));
   EXPECT_THAT(entries[0],
               UnorderedElementsAre(
                   Pair("MESSAGE", "info    gift request made gift=3 gift=14 gifts=2 request_id=ab12"),
                   Pair("PRIORITY", "6"), Pair("SYSLOG_IDENTIFIER", program_invocation_short_name),
-                  Pair("MESSAGE_ID", kind_of(LogEvent::gift_request_made).id), Pair("TRANSACTION", "3"),
+                  Pair("MESSAGE_ID", kind_of(LogEvent::timers_applied).id), Pair("TRANSACTION", "3"),
                   Pair("TRANSACTION", "14"), Pair("GIFTS", "2"), Pair("REQUEST_ID", "ab12")));
   EXPECT_EQ(values_of(entries[1], "MESSAGE"), "warning gift 3: undelivered: 550");
   EXPECT_EQ(values_of(entries[1], "PRIORITY"), "4");
   EXPECT_EQ(values_of(entries[1], "TRANSACTION"), "3");
-  EXPECT_EQ(values_of(entries[2], "PRIORITY"), "3");
+  EXPECT_EQ(values_of(entries[2], "PRIORITY"), "6");
   EXPECT_THAT(journal.take_stderr(), IsEmpty());
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "platform/clock.h"
+#include "tests/support/other_user.h"
 #include "tests/support/test_certificate.h"
 
 namespace giftsync {
@@ -61,6 +62,8 @@ TEST_F(RefusedPairs, AreNamedWithFileReasonAndNextStep) {
   weak_spec.rsa_bits = 1024;
   const CertificatePair weak = make_pair_of(weak_spec);
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> ed25519(
+      EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"), EVP_PKEY_free);
   const std::string damaged =
       good_.certificate + "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
   const std::vector<PairCase> cases{
@@ -68,20 +71,29 @@ TEST_F(RefusedPairs, AreNamedWithFileReasonAndNextStep) {
        "the two files of one pair"},
       {"intermediate first", true, other.certificate + good_.certificate, good_.key, 0600,
        "which is not the key of the certificate", "the server's own comes first"},
-      {"expired", false, expired.certificate, expired.key, 0600, "which expired on ", "renew it"},
+      {"expired", false, expired.certificate, expired.key, 0600, "which expired on ",
+       "certbot renew; this host's clock says 20"},
       {"not yet valid", false, future.certificate, future.key, 0600, "which is not valid before ",
-       "correct this host's clock"},
-      {"weak", false, weak.certificate, weak.key, 0600, "whose RSA key has 1024 bits", "renew it"},
+       "correct the clock: this host's clock says 20"},
+      {"weak", false, weak.certificate, weak.key, 0600, "whose RSA key has 1024 bits",
+       "have a new pair made, with an RSA key of 2048 bits"},
+      {"of another kind", false, tests::certificate_of(ed25519.get(), {.hash = nullptr}), other.key, 0600,
+       "neither RSA nor EC", "have a new pair made"},
       {"key of all users", true, good_.certificate, good_.key, 0644, "which all users of this host may read",
        "chmod o-rwx"},
       {"key that all may write", true, good_.certificate, good_.key, 0602, "may read or write",
        "chmod o-rwx"},
-      {"swapped", false, good_.key, good_.certificate, 0600, "which has no X.509 certificate",
-       "fullchain.pem"},
+      {"swapped", false, good_.key, good_.certificate, 0600, "which has a private key and no certificate",
+       "name the certificate's file here"},
+      {"binary", false, "\x30\x82\x01", good_.key, 0600, "which is binary (DER)",
+       "openssl x509 -inform der -in "},
+      {"binary key", true, good_.certificate, "\x30\x81\x01", 0600, "which is binary (DER)",
+       "openssl pkey -inform der -in "},
+      {"no certificate", false, "text", good_.key, 0600, "which has no X.509 certificate", "fullchain.pem"},
       {"no key", true, good_.certificate, good_.certificate, 0600, "which is not a private key in PEM form",
        "name the file"},
       {"passphrase", true, tests::certificate_of(key.get()), with_passphrase(key.get()), 0600,
-       "whose key has a passphrase", "openssl pkey"},
+       "whose key has a passphrase", "openssl pkey -in "},
       {"empty", false, "", good_.key, 0600, "which has no X.509 certificate", "fullchain.pem"},
       {"damaged chain", false, damaged, good_.key, 0600, "in which a certificate is damaged",
        "fullchain.pem"},
@@ -96,6 +108,8 @@ TEST_F(RefusedPairs, AreNamedWithFileReasonAndNextStep) {
     EXPECT_THAT(read.error().found, HasSubstr(folder_.path(one.is_of_key ? "a.key" : "a.pem") + ", "));
     EXPECT_THAT(read.error().found, HasSubstr(one.found));
     EXPECT_THAT(read.error().next_step, HasSubstr(one.next_step));
+    EXPECT_EQ(read.error().next_step.find("this host's clock") != std::string::npos,
+              one.name == "expired" || one.name == "not yet valid");
   }
 }
 
@@ -104,14 +118,19 @@ TEST_F(RefusedPairs, MayBeFilesThatAreNotThereOrNotReadable) {
   ASSERT_FALSE(missing);
   EXPECT_THAT(missing.error().found, HasSubstr("a.pem, which cannot be read (No such file or directory)"));
   EXPECT_THAT(missing.error().next_step, HasSubstr("correct the path"));
-  folder_.write_file("a.pem", good_.certificate);
+  const auto is_folder = read_server_certificate(folder_.path(""), folder_.path("a.key"), system_now());
+  ASSERT_FALSE(is_folder);
+  EXPECT_THAT(is_folder.error().found, HasSubstr("which cannot be read (Is a directory)"));
+  EXPECT_THAT(is_folder.error().next_step, HasSubstr("name the file itself"));
+  folder_.write_file("a.pem", good_.certificate, 0644);
   folder_.write_file("a.key", good_.key, 0);
-  if (::geteuid() == 0) GTEST_SKIP() << "root reads every file";
+  ASSERT_EQ(::chmod(folder_.path("").c_str(), 0755), 0);
+  const tests::OtherUser other;
   const auto closed = read_server_certificate(folder_.path("a.pem"), folder_.path("a.key"), system_now());
   ASSERT_FALSE(closed);
   EXPECT_TRUE(closed.error().is_of_key);
   EXPECT_THAT(closed.error().found, HasSubstr("which cannot be read (Permission denied)"));
-  EXPECT_THAT(closed.error().next_step, HasSubstr("let the service's user read it"));
+  EXPECT_THAT(closed.error().next_step, HasSubstr("let the service's user read it and enter its folders"));
 }
 
 TEST(ServerCertificates, OfBothKindsOfKeysComeWithTheirChainAndNames) {

@@ -183,10 +183,16 @@ class BrokenDisk(daemon_fixture.DaemonTestCase):
         disk.remount("ro")
         fixture.start(wait=False)
         code = fixture.wait_end()
+        cause = f"the file {fixture.folder}/giftsync.db is on a read-only file system; mount it for writing"
+        check = run(daemon_fixture.GIFTSYNCD, "--config", fixture.settings, "--check")
+        command = fixture.try_ctl("account", "list")
         disk.remount("rw")
         self.assertIn(code, (69, 73, 74), fixture.log())
         self.assertIn(f"store.connection in {fixture.settings}", fixture.log())
-        self.assertRegex(fixture.log(), "(?i)read-?only|cannot be written|unable to open")
+        self.assertIn(cause, fixture.log())
+        self.assertEqual((check.returncode, command.returncode), (69, 77), check.stderr + command.stderr)
+        self.assertIn(cause, check.stderr)
+        self.assertIn(f"{fixture.folder}/giftsync.db: the store cannot be opened: {cause}", command.stderr)
 
     def test_a_first_start_in_a_full_folder_leaves_nothing_half_made(self):
         disk = Disk("memory", 4)

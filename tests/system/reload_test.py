@@ -194,6 +194,39 @@ class Reload(daemon_fixture.DaemonTestCase):
         self.assertEqual(sorted(callers.acknowledged), sorted(stored))
         self.assertEqual(len(manager.kept), 1)
 
+    def fixture_with_metrics(self):
+        fixture = self.new_fixture().seed()
+        port = daemon_fixture.free_port()
+        fixture.write_settings(f'metrics: {{ listen: "127.0.0.1:{port}" }}\n')
+        return fixture, port
+
+    def scrape(self, port, between=lambda: None):
+        """`between` runs once the request is on its way."""
+        with socket.create_connection(("127.0.0.1", port), timeout=daemon_fixture.TIMEOUT_SECONDS) as connection:
+            connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
+            between()
+            self.assertRegex(connection.recv(4096), b"^HTTP/1.1 200 ")
+
+    # OPS-39
+    def test_a_scrape_during_a_restart_waits_at_the_kept_socket(self):
+        fixture, port = self.fixture_with_metrics()
+        manager = self.start_with_manager(fixture)
+        both = {f"127.0.0.1/{fixture.port}", f"127.0.0.1/{port}"}
+        daemon_fixture.wait_until(lambda: set(manager.kept) == both, "both sockets to be kept")
+        for _ in range(RESTARTS):
+            fixture.stop()
+            self.scrape(port, lambda: fixture.start(manager=manager))
+        self.assertEqual(set(manager.kept), both)
+
+    # OPS-39
+    def test_a_socket_unit_may_open_the_address_of_metrics(self):
+        fixture, port = self.fixture_with_metrics()
+        manager = ServiceManager(fixture.folder)
+        self.addCleanup(manager.close)
+        manager.kept["giftsyncd-metrics.socket"] = socket.create_server(("127.0.0.1", port)).detach()
+        self.scrape(port, lambda: fixture.start(manager=manager))
+        self.assertNotIn("a socket unit of systemd listens on", fixture.whole_log())
+
     # OPS-39
     def test_an_address_that_is_left_is_kept_no_more(self):
         fixture = self.new_fixture().seed()

@@ -6,6 +6,7 @@ import http.client
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -15,7 +16,7 @@ import unittest
 
 import daemon_fixture
 from certificates import install_pair, make_pair
-from http_client import SEND, gift_request
+from http_client import SEND, Client, gift_request
 
 EXCHANGES = int(os.environ.get("EXCHANGES", "5"))
 CLIENTS = 8
@@ -140,6 +141,21 @@ class Tls(daemon_fixture.DaemonTestCase):
         context = ssl._create_unverified_context()
         with socket.create_connection(("127.0.0.1", fixture.port), timeout=60) as plain, context.wrap_socket(plain) as secure:
             return secure.getpeercert(binary_form=True)
+
+    # HTTP-57
+    def test_a_reload_that_turns_tls_on_ends_kept_connections(self):
+        fixture = self.new_fixture(tls=False).seed().start()
+        with Client(fixture) as kept:
+            self.assertEqual(kept.get("/-/ready").headers["Connection"], "keep-alive")
+            install_pair(fixture.folder, make_pair())
+            fixture.tls = True
+            fixture.url = fixture.url.replace("http:", "https:")
+            fixture.write_settings()
+            fixture.signal(signal.SIGHUP)
+            daemon_fixture.wait_until(lambda: f"listening on {fixture.url}" in fixture.whole_log(), "the reload")
+            last = kept.get("/-/ready")
+            self.assertEqual((last.status, last.headers["Connection"]), (200, "close"))
+        self.assertTrue(fixture.is_ready())
 
     # HTTP-54
     @unittest.skipUnless(shutil.which("sslscan"), "sslscan is not installed")

@@ -45,7 +45,7 @@ Outcome<XmlSigners> signers(const SamlConnection& connection, UtcMillis now) {
     if (issues.faults.empty())
       found.certificates.push_back(pem);
     else
-      fault = "one " + issues.faults.front();
+      fault = "one " + issues.faults.front().clause;
   }
   if (!found.certificates.empty()) return found;
   return refuse(

@@ -11,6 +11,8 @@
 #include "daemon/config/read_settings.h"
 #include "daemon/wiring/crm_config.h"
 #include "daemon/wiring/database_config.h"
+#include "schema/sql/database_file.h"
+#include "tests/support/other_user.h"
 
 namespace giftsync::config {
 namespace {
@@ -58,18 +60,18 @@ TEST(ExternalCrmSettings, ASqlitePathIsRelativeToTheSettingsFile) {
 }
 
 TEST(ExternalCrmSettings, AReadOnlySqliteFileIsAFault) {
-  if (::getuid() == 0) GTEST_SKIP() << "root may write everywhere";
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("giftsync_read_only_" + std::to_string(::getpid()) + ".db");
+  const tests::OpenFolder folder;
+  const std::string file = folder.path("crm.db");
   std::ofstream(file).close();
-  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+  folder.allow("crm.db", 0444);
+  const tests::OtherUser other;
   Settings settings;
   settings.crm.backend = StoreBackend::sqlite;
-  settings.crm.connection = file.string();
+  settings.crm.connection = file;
   EXPECT_THAT(wiring::check_crm(settings).faults,
-              ElementsAre(AllOf(HasSubstr("crm.connection: " + file.string()),
-                                HasSubstr("let the service's user write there"))));
-  std::filesystem::remove(file);
+              ElementsAre(AllOf(HasSubstr("crm.connection: the user " + sql::user_name(::geteuid()) +
+                                          " may not write to the file " + file),
+                                HasSubstr("let that user write to it"))));
 }
 
 TEST(ExternalCrmSettings, InvalidNamesAreRefusedWithTheirLine) {

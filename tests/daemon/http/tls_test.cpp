@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 namespace giftsync::http {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 using tests::eventually;
@@ -290,6 +292,75 @@ TEST_F(TlsServer, ABodyThatEndsTooSoonIsNoRequest) {
     EXPECT_EQ(answer.starts_with("HTTP/1.1 400"), tells) << answer;
   }
   EXPECT_TRUE(bodies().empty());
+}
+
+/// A client that keeps its connection, with TLS or without it.
+class KeptClient {
+ public:
+  /// `offer`: null without TLS.
+  KeptClient(const std::string& address, const std::function<void(SSL_CTX*)>& offer) {
+    if (offer)
+      tls_.emplace(address, offer);
+    else
+      plain_.emplace(address, false);
+  }
+  /// The response; empty when the connection has ended.
+  std::string get() {
+    if (plain_) return plain_->send(kGet) ? plain_->read_some() : "";
+    return tls_->write(kGet) ? tls_->read() : "";
+  }
+
+ private:
+  std::optional<Handshake> tls_;
+  std::optional<RawHttpClient> plain_;
+};
+
+// HTTP-57
+TEST_F(TlsServer, AKeptConnectionEndsOnceNoneCouldBeginAsItDid) {
+  serve();
+  const std::shared_ptr<TlsContext> none;
+  const std::shared_ptr<TlsContext> both = tls_;
+  const auto made = [&](bool requires_1_3) {
+    return TlsContext::make({folder_.path("server.pem"), folder_.path("server.key"), requires_1_3}, now_)
+        .value();
+  };
+  const std::shared_ptr<TlsContext> again = made(false);
+  const std::shared_ptr<TlsContext> newest_only = made(true);
+  const auto exchange = [&](const std::shared_ptr<TlsContext>& tls) {
+    HttpServerOptions options;
+    options.tls = tls;
+    server_->exchange(options, [](const HttpRequest&) { return HttpResponse{200, {}, "here"}; });
+  };
+  const std::function<void(SSL_CTX*)> newest = [](SSL_CTX*) {};
+  struct Case {
+    std::string name;
+    std::shared_ptr<TlsContext> before;
+    std::shared_ptr<TlsContext> after;
+    std::function<void(SSL_CTX*)> offer;
+    bool ends;
+  };
+  const std::vector<Case> cases{
+      {"TLS is turned on", none, both, nullptr, true},
+      {"TLS is turned off", both, none, newest, true},
+      {"its version is refused now", both, newest_only, offer_1_2, true},
+      {"its version is still taken", both, newest_only, newest, false},
+      {"another certificate", both, again, offer_1_2, false},
+      {"plain as before", none, none, nullptr, false},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    exchange(one.before);
+    KeptClient client(address(), one.offer);
+    EXPECT_THAT(client.get(), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("Connection: keep-alive")));
+    exchange(one.after);
+    EXPECT_THAT(client.get(), AllOf(StartsWith("HTTP/1.1 200"),
+                                    HasSubstr(one.ends ? "Connection: close" : "Connection: keep-alive")));
+    EXPECT_EQ(client.get().empty(), one.ends);
+  }
+  exchange(none);
+  EXPECT_THAT(server_->url(), StartsWith("http://127.0.0.1:"));
+  exchange(both);
+  EXPECT_THAT(server_->url(), StartsWith("https://127.0.0.1:"));
 }
 
 TEST_F(TlsServer, AnswersARequestWhoseClientHasEndedItsSide) {

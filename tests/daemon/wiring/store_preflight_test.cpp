@@ -3,12 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
+
+#include "tests/support/other_user.h"
 
 namespace giftsync::wiring {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 using ::testing::StartsWith;
@@ -49,7 +53,21 @@ TEST(StorePreflight, ADirectoryInPlaceOfTheFileFailsTheStart) {
   EXPECT_EQ(missing_directory_fault(with_store(folder + "/new.db")), std::nullopt);
   EXPECT_EQ(store_directory_fault(with_store(folder + "/new.db")), std::nullopt)
       << "the store file is created at the start";
-  EXPECT_THAT(store_directory_fault(with_store("/usr/lib")), Optional(HasSubstr("/usr/lib: Is a directory")));
+  EXPECT_THAT(store_directory_fault(with_store("/usr/lib")),
+              Optional(HasSubstr("/usr/lib is a folder; name a file, or correct store.connection")));
+}
+
+// OPS-6
+TEST(StorePreflight, AFolderThatThisUserMayNotWriteToIsReportedWithLineAndUser) {
+  const tests::OpenFolder folder;
+  folder.allow("", 0555);
+  const tests::OtherUser other;
+  EXPECT_THAT(store_directory_fault(with_store(folder.path("giftsync.db"))),
+              Optional(AllOf(
+                  StartsWith("/etc/giftsync/giftsyncd.yaml:2: store.connection: the user " +
+                             sql::user_name(::geteuid()) + " may not write to the folder " + folder.path()),
+                  EndsWith(", or correct store.connection"))));
+  EXPECT_EQ(not_read_only(FileRefusal{EROFS, "", ""}), std::nullopt) << "the next start may find it writable";
 }
 
 TEST(StorePreflight, AnExternalSqliteCrmNeedsItsDirectory) {
