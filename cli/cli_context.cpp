@@ -141,7 +141,8 @@ tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(config::Sett
   if (auto refusal = refuse_newer_tables(settings, version, wiring::crm_upgrade_plan(settings)))
     return tl::unexpected(*refusal);
   if (auto refusal = refuse_older_store(settings, access, version)) return tl::unexpected(*refusal);
-  if (version < store::kStoreVersion) store::migrate_store(address);
+  if (version < store::kStoreVersion)
+    store::migrate_store(address, [&](const std::string& wait) { console.info(wait); });
   wiring::migrate_crm(settings);
   if (version == 0) console.info(fmt::format("The store is new: {}", wiring::store_location(settings)));
   std::unique_ptr<crm::Crm> crm =

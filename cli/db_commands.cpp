@@ -13,6 +13,7 @@
 #include "daemon/wiring/server_secret.h"
 #include "daemon/wiring/store_preflight.h"
 #include "platform/text.h"
+#include "schema/store/background_work.h"
 #include "schema/store/server_check.h"
 #include "schema/store/store.h"
 
@@ -122,6 +123,10 @@ int migrate(const Console& console, const config::Settings& settings, bool dry_r
     (*opened)->store.audit.add(event);
   }
   console.out << after;
+  const store::BackgroundWork work = store::background_work(wiring::store_dsn(settings.store));
+  if (work.remaining > 0)
+    console.info(fmt::format("Left for giftsyncd, beside the calls: {}, first {}.",
+                             pluralize(work.remaining, "statement"), work.present));
   return EX_OK;
 }
 

@@ -10,6 +10,8 @@
 #include "daemon/wiring/components_config.h"
 #include "daemon/wiring/org_status.h"
 #include "platform/logging.h"
+#include "platform/text.h"
+#include "schema/store/background_work.h"
 #include "schema/store/store_stats.h"
 #include "sync/attention.h"
 #include "sync/crm/crm_roles.h"
@@ -113,6 +115,9 @@ constexpr std::int64_t kMaxCallsOfStep = 6;
 constexpr std::int64_t kStartWaitMillis = 15'000;
 constexpr std::int64_t kStopWaitMillis = 10'000;
 constexpr std::int64_t kIdsRetryMillis = 5 * kMinuteMillis;
+constexpr std::int64_t kUpgradeIntervalMillis = 5'000;
+/// An index that fails has read its whole table.
+constexpr std::int64_t kUpgradeRetryMillis = kMinuteMillis;
 constexpr std::int64_t kAlertIntervalMillis = 30'000;
 constexpr const char* kAlertLease = "alerts";
 /// More than one recipient's mail takes.
@@ -260,6 +265,13 @@ void Workers::start(const StartOptions& options) {
   }
   start_alerts(options);
   sources_.start_polls(options.owner);
+  if (store::background_work(wiring::store_dsn(shared_.settings.store)).remaining > 0) {
+    // The start's own writes go first: those of SQLite would wait for an index.
+    upgrade_failed_at_ = system_now() - (kUpgradeRetryMillis - kUpgradeIntervalMillis);
+    start_worker(upgrade, {"upgrade", kUpgradeIntervalMillis,
+                           [this](PeriodicWorker& worker) { return upgrade_store(worker); }, [] {},
+                           options.should_yield});
+  }
 }
 
 /// As the console's overview has it; the daemons' own faults are seen by `status` alone.
@@ -369,6 +381,7 @@ void Workers::stop() {
 
 bool Workers::are_alive() const {
   const std::int64_t max_age = std::max(kMaxHeartbeatAgeMillis, kMaxCallsOfStep * longest_crm_call_millis_);
+  if (makes_index_) return workers_[upgrade]->millis_since_heartbeat() <= max_age;
   const std::lock_guard lock(senders_mutex_);
   return longest_since_heartbeat(workers_) <= max_age && longest_since_heartbeat(senders_) <= max_age &&
          sync_.millis_since_heartbeat() <= max_age &&
@@ -587,6 +600,40 @@ void Workers::discard_request_change_events(PeriodicWorker& worker) {
       event_ids.push_back(event.id);
     if (event_ids.empty()) return;
     shared_.crm->request_records()->acknowledge(event_ids);
+  }
+}
+
+/// One part of what an upgrade has left (ARCH-13).
+bool Workers::upgrade_store(PeriodicWorker& worker) {
+  if (!has_elapsed(upgrade_failed_at_, kUpgradeRetryMillis, system_now())) return false;
+  const sql::Dsn dsn = wiring::store_dsn(shared_.settings.store);
+  const store::BackgroundWork work = store::background_work(dsn);
+  if (work.remaining == 0) return false;
+  if (std::exchange(present_work_, work.present) != work.present)
+    log_event(LogEvent::upgrade_goes_on, fmt::format("upgrade of the store: {} beside the calls; {} to do",
+                                                     work.present, pluralize(work.remaining, "statement")));
+  makes_index_ = work.is_index && dsn.dialect == sql::Dialect::sqlite;
+  try {
+    const store::BackgroundStep step =
+        store::do_background_step(dsn, [&worker] { return worker.heartbeat_and_should_run(); });
+    makes_index_ = false;
+    if (step != store::BackgroundStep::more) return false;
+    const std::size_t remaining = store::background_work(dsn).remaining;
+    if (remaining < work.remaining)
+      log_event(LogEvent::upgrade_part_done,
+                fmt::format("upgrade of the store: done: {}; {} to do", work.present,
+                            remaining == 0 ? "nothing" : pluralize(remaining, "statement")));
+    upgrade_fault_.clear();
+    return remaining > 0;
+  } catch (const DependencyError& fault) {
+    makes_index_ = false;
+    upgrade_failed_at_ = system_now();
+    if (std::exchange(upgrade_fault_, fault.what()) != fault.what())
+      log_event(LogEvent::upgrade_failing,
+                fmt::format("upgrade of the store: {}: {}; it is tried again every minute", work.present,
+                            fault.what()));
+    store::note_background_fault(dsn, fault.what());
+    return false;
   }
 }
 

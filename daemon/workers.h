@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -148,6 +149,7 @@ class Workers {
   void notify_users();
   void expire_held_requests(UtcMillis now);
   void discard_request_change_events(PeriodicWorker& worker);
+  bool upgrade_store(PeriodicWorker& worker);
 
   SharedParts& shared_;
   const std::vector<std::unique_ptr<sync::MailTransport>> transports_;  ///< one for each connection
@@ -172,8 +174,15 @@ class Workers {
   UtcMillis ids_checked_at_{INT64_MIN / 2};
   std::unique_ptr<AlertMailer> alert_mailer_;        ///< null: no one is mailed
   std::unique_ptr<store::WriterLease> alert_lease_;  ///< null before start()
-  enum Kind { request_records, timers, budgets, alerts, maintenance, kKinds };
-  /// In the order of their stop: the first two wake others. Null without requests.enabled, alerts.mail_to.
+  // Used by the upgrade's worker only:
+  std::string present_work_;   ///< that was logged
+  std::string upgrade_fault_;  ///< likewise; empty: none
+  UtcMillis upgrade_failed_at_{INT64_MIN / 2};
+  /// All other writers of SQLite wait for it, and have no heartbeat.
+  std::atomic<bool> makes_index_ = false;
+  enum Kind { request_records, timers, budgets, alerts, upgrade, maintenance, kKinds };
+  /// In the order of their stop: the first two wake others. Null without requests.enabled, alerts.mail_to,
+  /// work that an upgrade has left.
   std::array<std::unique_ptr<PeriodicWorker>, kKinds> workers_;
   mutable std::mutex senders_mutex_;
   /// The senders of mail, one for each connection. Guarded by senders_mutex_.

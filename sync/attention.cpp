@@ -77,6 +77,12 @@ Findings full_disk(const Facts& facts) {
   return {{facts.full_disk, "free some space there; giftsyncd then goes on by itself"}};
 }
 
+Findings failing_upgrade(const Facts& facts) {
+  if (facts.upgrade.fault.empty()) return {};
+  return {{"an upgrade of the store cannot go on: " + facts.upgrade.present + ": " + facts.upgrade.fault,
+           "correct what the reason names; giftsyncd tries it again every minute"}};
+}
+
 Findings gifts_in_future(const Facts& facts) {
   if (facts.gifts_in_future == 0) return {};
   return {{count_text(facts.gifts_in_future, "gift") + (facts.gifts_in_future == 1 ? " has" : " have") +
@@ -285,6 +291,7 @@ constexpr Condition kConditions[] = {
     {"tls.certificate_expiring", Part::daemon,
      [](const Facts& facts) { return ending_certificate(facts, false); }},
     {"store.disk_full", Part::store, full_disk},
+    {"store.upgrade_failing", Part::store, failing_upgrade},
     {"store.gifts_in_future", Part::store, gifts_in_future},
     {"mail.paused", Part::mail, paused_mail},
     {"mail.paused_by_admin", Part::mail, paused_by_admin},

@@ -11,6 +11,7 @@
 
 #include "platform/text.h"
 #include "schema/store/account/credentials.h"
+#include "schema/store/background_work.h"
 #include "schema/store/crm/backfill_store.h"
 #include "schema/store/daemon_instances.h"
 #include "schema/store/event/sources.h"
@@ -65,7 +66,8 @@ struct AttentionFacts {
   std::vector<Finding> daemon_faults = {};        ///< by who has asked the daemons
   std::vector<std::string> settings_faults = {};  ///< of the file on disk
   std::optional<EndingCertificate> certificate = {};
-  std::string full_disk = {};  ///< what is full, as a sentence's beginning; empty: none is
+  std::string full_disk = {};          ///< what is full, as a sentence's beginning; empty: none is
+  store::BackgroundWork upgrade = {};  ///< what an upgrade has left to do
   std::int64_t gifts_in_future = 0;
   std::vector<store::CircuitBreaker> mail_pauses = {};
   std::optional<store::MailPause> admin_pause = {};  ///< of all mail

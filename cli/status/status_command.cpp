@@ -126,6 +126,15 @@ Json mails_json(const StatusReport& report) {
   return json;
 }
 
+/// Null when an upgrade has left nothing to do.
+Json upgrade_json(const store::BackgroundWork& upgrade) {
+  if (upgrade.remaining == 0) return nullptr;
+  return {{"remaining", upgrade.remaining},
+          {"present", upgrade.present},
+          {"filled_to_id", upgrade.is_index ? Json(nullptr) : Json(upgrade.filled)},
+          {"fault", text_or_null(upgrade.fault)}};
+}
+
 Json sources_json(const StatusReport& report) {
   Json json = Json::array();
   for (const store::SourceSummary& row : report.facts.sources) {
@@ -291,7 +300,8 @@ Json report_json(const StatusReport& report, const config::Settings& settings,
        {{"location", wiring::store_location(settings)},
         {"version", store::kStoreVersion},
         {"reachable", true},
-        {"full_disk", text_or_null(report.facts.full_disk)}}},
+        {"full_disk", text_or_null(report.facts.full_disk)},
+        {"upgrade", upgrade_json(report.facts.upgrade)}}},
       {"accounts", {{"all", report.accounts}, {"active", report.active_accounts}}},
       {"keys",
        {{"all", report.keys},
@@ -485,6 +495,10 @@ void print(std::ostream& out, const StatusReport& report, const config::Settings
                pluralize(report.differences.size(), "key"));
   fmt::print(out, "store     {}, version {}, reachable{}\n", wiring::store_location(settings),
              store::kStoreVersion, report.facts.full_disk.empty() ? "" : "; ITS DISK IS FULL");
+  if (const store::BackgroundWork& upgrade = report.facts.upgrade; upgrade.remaining > 0)
+    fmt::print(out, "upgrade   {} to do beside the calls, now {}{}\n",
+               pluralize(upgrade.remaining, "statement"), upgrade.present,
+               upgrade.is_index ? "" : fmt::format(", done up to id {}", upgrade.filled));
   fmt::print(out, "accounts  {} ({} active), {} ({} working{}{})\n", report.accounts, report.active_accounts,
              pluralize(report.keys, "key"), report.working_keys,
              report.paused_keys == 0 ? "" : fmt::format(", {} paused", report.paused_keys),

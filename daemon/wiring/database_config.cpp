@@ -45,7 +45,7 @@ std::optional<std::string> newer_tables_fault(const config::Settings& settings, 
   const auto newer = [&](const std::string& subject, const std::string& has, const std::string& known) {
     return fmt::format(
         "{}: the {} has version {}, this program knows versions up to {}; install the newer giftsync again, "
-        "or restore the backup from before it",
+        "or restore the backup from before it: \"Go back\" in backup-and-upgrade.md",
         store_location(settings), subject, has, known);
   };
   if (store > store::kStoreVersion)

@@ -261,6 +261,7 @@ sync::AttentionFacts attention_facts(const config::Settings& settings, store::St
   facts.requests_in_error = stats.requests_in_error;
   facts.gifts_in_future = stats.gifts_in_future;
   facts.certificate = ending_certificate(settings.server.tls, now);
+  facts.upgrade = store::background_work(store_dsn(settings.store));
   facts.full_disk = full_disk_clause(settings).value_or("");
   facts.sources = sources_of(settings, store);
   facts.codes = store.codes.counts(settings.catalogue.low_code_threshold);

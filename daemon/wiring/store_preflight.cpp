@@ -253,7 +253,7 @@ sql::Dsn migrate_and_check_databases(const config::Settings& settings) {
   const CrmUpgradePlan plan = crm_upgrade_plan(settings);
   if (const auto fault = newer_tables_fault(settings, store, plan)) throw ConfigError(*fault);
   log_upgrade(plan);
-  store::migrate_store(address);
+  store::migrate_store(address, [](const std::string& wait) { log_event(LogEvent::upgrade_goes_on, wait); });
   if (store == 0)
     log_event(LogEvent::store_created, fmt::format("the store is new: {}", store_location(settings)));
   migrate_and_check_crm(settings);

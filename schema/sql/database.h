@@ -253,8 +253,12 @@ std::string_view database_now(Dialect dialect);
 
 /// Runs the statements of an embedded .sql file: "@key@" is the type of a 64-bit primary key, "@id@" the
 /// type of a text that is compared byte by byte and never sorted for display. Blocks between "--@sqlite"
-/// / "--@postgresql" and "--@end" are for that back end only. Statements end with ";;" at a line's end.
-std::vector<std::string> statements_of(Dialect dialect, std::string_view script);
+/// / "--@postgresql" and "--@end" are for that back end only; those that begin with "--@background", or with
+/// "--@background sqlite" or "--@background postgresql", run after the start
+/// (schema/store/background_work.h). Statements end with ";;" at a line's end.
+enum class ScriptPart : std::uint8_t { start, background };
+std::vector<std::string> statements_of(Dialect dialect, std::string_view script,
+                                       ScriptPart part = ScriptPart::start);
 void run_script(soci::session& session, std::string_view script);
 
 /// What the settings of a PostgreSQL server put at risk when its machine crashes, with the next step; each

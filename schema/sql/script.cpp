@@ -7,16 +7,21 @@ namespace giftsync::sql {
 namespace {
 
 /// The script's lines for this back end, without comments (SOCI would treat ":name" in one as a parameter).
-std::string lines_of_dialect(Dialect dialect, std::string_view script) {
-  const std::string_view marker = dialect == Dialect::sqlite ? "--@sqlite" : "--@postgresql";
+std::string lines_of_dialect(Dialect dialect, std::string_view script, ScriptPart part) {
+  const bool is_background = part == ScriptPart::background;
+  const std::string_view background = "--@background";
+  const std::string name = dialect == Dialect::sqlite ? "sqlite" : "postgresql";
+  const std::string marker = is_background ? std::string(background) + " " + name : "--@" + name;
   std::string selected;
-  bool skipping = false;
+  bool skipping = is_background;
   while (!script.empty()) {
     const std::size_t end = script.find('\n');
     const std::string_view line = script.substr(0, end);
     script.remove_prefix(end == std::string_view::npos ? script.size() : end + 1);
-    if (line.starts_with("--@")) {
-      skipping = line != "--@end" && line != marker;
+    if (line == "--@end") {
+      skipping = is_background;
+    } else if (line.starts_with("--@")) {
+      skipping = line != marker && !(is_background && line == background);
     } else if (!skipping) {
       selected.append(line.substr(0, line.find("--"))).append("\n");
     }
@@ -31,8 +36,8 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 }  // namespace
 
-std::vector<std::string> statements_of(Dialect dialect, std::string_view script) {
-  std::string text = lines_of_dialect(dialect, script);
+std::vector<std::string> statements_of(Dialect dialect, std::string_view script, ScriptPart part) {
+  std::string text = lines_of_dialect(dialect, script, part);
   replace_all(text, "@key@", dialect == Dialect::sqlite ? "INTEGER PRIMARY KEY" : "BIGINT PRIMARY KEY");
   replace_all(text, "@id@", dialect == Dialect::sqlite ? "TEXT" : "TEXT COLLATE \"C\"");
   std::vector<std::string> statements;

@@ -1,10 +1,13 @@
 #include "schema/store/store.h"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 
 #include "embedded/giftsync_schema_store.h"
+#include "platform/text.h"
 #include "schema/sql/queries.h"
+#include "schema/store/background_work.h"
 #include "schema/store/statements/metadata.h"
 
 namespace giftsync::store {
@@ -22,12 +25,16 @@ constexpr auto kScripts = [] {
 
 const int kStoreVersion = static_cast<int>(kScripts.size());
 
+MigrationScripts store_scripts() {
+  return kScripts;
+}
+
 int store_version(const sql::Dsn& dsn) {
   return read_store_version(dsn, kScripts);
 }
 
-void migrate_store(const sql::Dsn& dsn) {
-  run_migration(dsn, kScripts);
+void migrate_store(const sql::Dsn& dsn, const SayMigration& say) {
+  run_migration(dsn, kScripts, say);
 }
 
 Store::Store(const sql::Dsn& dsn)
@@ -130,7 +137,9 @@ bool has_table(soci::session& session, const std::string& table) {
 std::string fingerprint(sql::Dialect dialect, MigrationScripts scripts) {
   std::string statements;
   for (const std::string_view script : scripts) {
-    for (const std::string& statement : sql::statements_of(dialect, script)) statements += statement + ";;\n";
+    for (const auto part : {sql::ScriptPart::start, sql::ScriptPart::background})
+      for (const std::string& statement : sql::statements_of(dialect, script, part))
+        statements += statement + ";;\n";
   }
   return sha256_hex(statements);
 }
@@ -150,6 +159,9 @@ int checked_version(soci::session& session, MigrationScripts scripts) {
   return version;
 }
 
+/// A script with this line uses what the background parts of former scripts make.
+constexpr std::string_view kAfterBackground = "--@after_background\n";
+
 /// One process migrates at a time: on SQLite BEGIN IMMEDIATE ensures it, on PostgreSQL this lock.
 void lock_migration(soci::session& session) {
   constexpr std::string_view kLock = "SELECT count(*) FROM (SELECT pg_advisory_xact_lock(7208291)) locked";
@@ -165,7 +177,17 @@ int read_store_version(const sql::Dsn& dsn, MigrationScripts scripts) {
   return database.read([&](soci::session& session) { return checked_version(session, scripts); });
 }
 
-void run_migration(const sql::Dsn& dsn, MigrationScripts scripts) {
+namespace {
+
+/// Empty tables get their indexes at once, and have no rows to fill.
+void make_background_parts_of_new_store(soci::session& session, MigrationScripts scripts) {
+  for (const std::string_view script : scripts)
+    for (const std::string& statement : sql::statements_of(session, script, sql::ScriptPart::background))
+      if (statement.starts_with("CREATE ")) session << statement;
+  write_metadata(session, kBackgroundFact, std::to_string(scripts.size()) + " 0 0");
+}
+
+void run_missing_scripts(const sql::Dsn& dsn, MigrationScripts scripts) {
   const int newest = static_cast<int>(scripts.size());
   sql::Database database(dsn);
   const int found = database.read([&](soci::session& session) { return checked_version(session, scripts); });
@@ -177,14 +199,49 @@ void run_migration(const sql::Dsn& dsn, MigrationScripts scripts) {
       throw IncompatibleStoreError(
           "the store has version " + std::to_string(version) + ", this program knows versions up to " +
           std::to_string(newest) +
-          "; install the newer giftsync again, or restore the backup from before it");
+          "; install the newer giftsync again, or restore the backup from before it: \"Go back\" in "
+          "backup-and-upgrade.md");
     }
     if (version == newest) return;  // another process was first
     for (const std::string_view script : scripts.subspan(static_cast<std::size_t>(version)))
       sql::run_script(session, script);
+    if (version == 0) make_background_parts_of_new_store(session, scripts);
     write_metadata(session, "version", std::to_string(newest));
     write_metadata(session, "schema_fingerprint", fingerprint(session, scripts));
   });
+}
+
+/// A daemon that does it meanwhile has to end first, or to finish.
+void finish_background_work(const sql::Dsn& dsn, MigrationScripts scripts, const SayMigration& say) {
+  BackgroundWork work = background_work(dsn, scripts);
+  if (work.remaining > 0)
+    say("the store's next version needs what is left of a former upgrade first, which may take minutes: " +
+        pluralize(static_cast<std::int64_t>(work.remaining), "statement") + " from " + work.present);
+  while (work.remaining > 0) {
+    const BackgroundStep step = do_background_step(
+        dsn, [] { return true; }, scripts);
+    if (step == BackgroundStep::none) return;
+    if (step == BackgroundStep::busy)
+      throw DependencyError(true,
+                            "another giftsyncd still does the work of a former upgrade that this version "
+                            "needs: " +
+                                work.present + "; wait until its \"giftsyncctl status\" shows none");
+  }
+}
+
+}  // namespace
+
+void run_migration(const sql::Dsn& dsn, MigrationScripts scripts, const SayMigration& say) {
+  const auto waits = [](std::string_view script) {
+    return script.find(kAfterBackground) != std::string_view::npos;
+  };
+  const int found = std::any_of(scripts.begin(), scripts.end(), waits) ? read_store_version(dsn, scripts) : 0;
+  for (std::size_t i = static_cast<std::size_t>(found); found > 0 && i < scripts.size(); ++i) {
+    if (!waits(scripts[i])) continue;
+    run_missing_scripts(dsn, scripts.first(i));
+    finish_background_work(dsn, scripts.first(i), say);
+  }
+  run_missing_scripts(dsn, scripts);
 }
 
 }  // namespace giftsync::store

@@ -2,6 +2,7 @@
 // error throws DependencyError; `transient` says whether a retry may succeed.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,9 +59,13 @@ class IncompatibleStoreError : public DependencyError {
   explicit IncompatibleStoreError(const std::string& what) : DependencyError(false, what) {}
 };
 
-/// Creates or upgrades the store's tables. Safe at every start and in two processes at once. Throws
-/// IncompatibleStoreError, without a change.
-void migrate_store(const sql::Dsn& dsn);
+/// Gets a line about what a migration waits for.
+using SayMigration = std::function<void(const std::string&)>;
+
+/// Creates or upgrades the store's tables. Safe at every start and in two processes at once. What takes long
+/// is left to the daemon (background_work.h). Throws IncompatibleStoreError, without a change.
+void migrate_store(
+    const sql::Dsn& dsn, const SayMigration& say = [](const std::string&) {});
 /// 0 when there are no tables yet. Throws IncompatibleStoreError when a development version made the store;
 /// call it, or migrate_store, before a Store is opened.
 int store_version(const sql::Dsn& dsn);
@@ -147,7 +152,15 @@ int read_store_version(const sql::Dsn& dsn, MigrationScripts scripts);
 /// Runs the scripts that the store lacks, in one transaction, and records the version and the fingerprint of
 /// the scripts. Throws IncompatibleStoreError, without a change, when the store is newer than the scripts or
 /// was not made by them.
-void run_migration(const sql::Dsn& dsn, MigrationScripts scripts);
+/// A script with the line "--@after_background" waits until the background parts of those before it are done.
+void run_migration(
+    const sql::Dsn& dsn, MigrationScripts scripts, const SayMigration& say = [](const std::string&) {});
+
+/// Those of the program.
+MigrationScripts store_scripts();
+
+/// In the store's metadata: how much of the background parts is done.
+inline constexpr const char* kBackgroundFact = "background_work";
 
 // A mark by which a command tells all daemons of a store to ask a CRM again that they leave
 // alone for a while (SYNC-70). Any thread.

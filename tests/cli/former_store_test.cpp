@@ -141,5 +141,45 @@ TEST_P(FormerStore, IsUpgradedWithEachRowAndRead) {
   EXPECT_EQ(tests::parse_json(cli_.run({"status", "--json"}).out)["backfills"][0]["state"], "finished");
 }
 
+// ARCH-13: a daemon of version 6 that goes on beside a newer one writes rows with the columns that it knows.
+TEST_P(FormerStore, TakesRowsWithTheColumnsOfBeforeAfterTheUpgrade) {
+  const bool is_sqlite = dialect() == sql::Dialect::sqlite;
+  const std::map<std::string, std::int64_t> before = counts();
+  std::map<std::string, std::string> columns;
+  for (const auto& [table, count] : before) {
+    columns[table] = scalar(
+        is_sqlite ? "SELECT group_concat('\"' || name || '\"') FROM pragma_table_info('" + table + "')"
+                  : "SELECT string_agg(quote_ident(column_name), ',') FROM information_schema.columns WHERE "
+                    "table_schema = current_schema() AND is_generated = 'NEVER' AND table_name = '" +
+                        table + "'");
+    ASSERT_GT(columns[table].size(), 5U) << table;
+    sql("CREATE TABLE former_" + table + " AS SELECT * FROM " + table);
+  }
+  ASSERT_EQ(cli_.run({"db", "migrate"}).code, 0);
+  // Foreign keys and triggers have seen these rows already.
+  if (!is_sqlite) {
+    const auto changes = plain_sql_->read([&](soci::session& session) {
+      return sql::select_column<std::string>(
+          session,
+          "SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', cast(conrelid AS regclass), conname) FROM "
+          "pg_constraint WHERE contype = 'f' UNION ALL SELECT format('ALTER TABLE %I DISABLE TRIGGER USER', "
+          "tablename) FROM pg_tables WHERE schemaname = current_schema()");
+    });
+    for (const std::string& change : changes) sql(change);
+  }
+  const std::string overriding = is_sqlite ? "" : "OVERRIDING SYSTEM VALUE ";  // these rows have ids
+  plain_sql_->read([&](soci::session& session) {
+    if (is_sqlite) session << "PRAGMA foreign_keys = OFF";
+    for (const auto& [table, names] : columns) {
+      session << "DELETE FROM " + table;
+      EXPECT_EQ(sql::change_rows(session, "INSERT INTO " + table + " (" + names + ") " + overriding +
+                                              "SELECT " + names + " FROM former_" + table),
+                before.at(table))
+          << table;
+    }
+    if (is_sqlite) session << "PRAGMA foreign_keys = ON";
+  });
+}
+
 }  // namespace
 }  // namespace giftsync::cli

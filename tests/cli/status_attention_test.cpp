@@ -161,6 +161,15 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
       {[](StatusReport& report) { report.facts.has_sending_limit = false; }, ""},
       {[](StatusReport& report) { report.facts.full_disk = "the disk of /var is full: 12 KB are free"; },
        "the disk of /var is full: 12 KB are free"},
+      {[](StatusReport& report) {
+         report.facts.upgrade = {.remaining = 2, .present = "CREATE INDEX a ON b"};
+       },
+       ""},
+      {[](StatusReport& report) {
+         report.facts.upgrade = {
+             .remaining = 2, .present = "CREATE INDEX a ON b", .fault = "the disk is full"};
+       },
+       "an upgrade of the store cannot go on: CREATE INDEX a ON b: the disk is full"},
       {[](StatusReport& report) { report.facts.gifts_in_future = 455; },
        "455 gifts have a time in the future, from a wrong clock or time zone"},
       {[](StatusReport& report) {

@@ -83,6 +83,7 @@ class DaemonFixture:
         self.log_path = self.folder / f"{name}.log"
         self.outbox = self.folder / "outbox"
         self.daemon = None
+        self.programs = (GIFTSYNCD, GIFTSYNCCTL)  # an older version's, for tests of an upgrade
         self.key = None
         self.write_settings(more)
 
@@ -105,7 +106,7 @@ class DaemonFixture:
         return ended.stdout
 
     def try_ctl(self, *arguments):
-        return subprocess.run([GIFTSYNCCTL, "--config", str(self.settings), *arguments], capture_output=True, text=True,
+        return subprocess.run([self.programs[1], "--config", str(self.settings), *arguments], capture_output=True, text=True,
                               timeout=TIMEOUT_SECONDS, check=False)
 
     def ctl_json(self, *arguments):
@@ -182,7 +183,7 @@ class DaemonFixture:
     def start(self, environment=None, wait=True, manager=None, log=None):
         """`manager`: a ServiceManager, whose sockets it gets. `log`: its standard error instead of the fixture's log."""
         assert self.daemon is None, "one daemon at a time"
-        command = [GIFTSYNCD, "--config", str(self.settings)]
+        command = [self.programs[0], "--config", str(self.settings)]
         launch, sockets = manager.launch() if manager else ({}, {})
         if manager:
             command = ["/bin/sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", *command]
