@@ -162,6 +162,11 @@ class Directory {
   virtual std::vector<std::optional<std::string>> find_accounts_of_contacts(
       std::span<const std::string> contact_ids) = 0;
 
+  /// For each account (by Id) the Id of its owner; empty when it is not known.
+  virtual std::vector<std::string> find_account_owners(std::span<const std::string> account_ids) {
+    return std::vector<std::string>(account_ids.size());
+  }
+
   /// For each e-mail key the users with that address: active ones first, then by id.
   virtual std::vector<std::vector<CrmUser>> find_users_by_email(std::span<const std::string> email_keys) = 0;
 

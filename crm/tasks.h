@@ -22,6 +22,8 @@ struct TaskUpsert {
   std::string subject;
   std::string contact_id;  ///< its Name (WhoId); empty when no contact matched
   std::string owner_id;
+  std::string description = {};  ///< empty: none
+  std::string due_date = {};     ///< "2026-12-05"; empty: none
   // From earlier writes, each may be empty: they save the CRM a search, as GiftUpsert::crm_id does.
   std::string crm_id = {};       ///< of an existing task
   std::string gift_crm_id = {};  ///< of its gift record

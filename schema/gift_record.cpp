@@ -42,6 +42,7 @@ const std::array<FieldDescriptor, kGiftFieldCount> kGiftFields{{
     {"Transaction Fee",       "Transaction_Fee",               FieldType::currency,  16,     FieldOwner::giftsync, "transaction_fee"},
     {"Transaction Id",        "RecipientTransactionId",        FieldType::number,    18,     FieldOwner::once,     "recipienttransactionid"},
     {"Undelivered Date/Time", "Undelivered_Date_Time",         FieldType::date_time, 0,      FieldOwner::giftsync, "undelivered_date_time"},
+    {"Utm Campaign Id",       "Utm_Campaign_Id",               FieldType::text,      255,    FieldOwner::once,     "utm_campaign_id"},
     {"Created By ID",         "CreatedById",                   FieldType::lookup,     0,     FieldOwner::once,     "createdbyid", true},
     {"Last Modified By ID",   "LastModifiedById",              FieldType::lookup,     0,     FieldOwner::crm,      "lastmodifiedbyid", true},
     {"Owner ID",              "OwnerId",                       FieldType::lookup,     0,     FieldOwner::once,     "ownerid", true},

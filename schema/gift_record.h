@@ -50,6 +50,7 @@ enum class GiftField : std::size_t {
   transaction_fee,
   transaction_id,
   undelivered_time,
+  utm_campaign_id,
   created_by,
   last_modified_by,
   owner,

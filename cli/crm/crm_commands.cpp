@@ -303,7 +303,8 @@ int check(const Console& console, const CliContext& ctx, const CheckOptions& opt
   if (options.proves && !is_org) return console.fail(EX_USAGE, "--prove needs crm.type: salesforce");
   if (options.proves) return prove_crm_org(console, ctx.settings, json);
   if (is_org) return check_crm_org(console, ctx.settings, json);
-  const wiring::CrmCheck found = wiring::check_crm(ctx.settings);
+  wiring::CrmCheck found = wiring::check_crm(ctx.settings);
+  if (found.faults.empty()) found.faults = wiring::crm_user_faults(ctx.settings);
   if (json) {
     const Json report{{"crm", wiring::crm_location(ctx.settings)},
                       {"good", found.faults.empty()},

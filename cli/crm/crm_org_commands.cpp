@@ -13,6 +13,7 @@
 
 #include "cli/commands.h"
 #include "cli/listing.h"
+#include "daemon/wiring/crm_config.h"
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/org_check.h"
 #include "daemon/wiring/org_status.h"
@@ -137,8 +138,25 @@ void print_proof(const Console& console, const wiring::OrgProofReport& proof) {
 
 }  // namespace
 
+namespace {
+
+/// Before the warnings. "crm.fallback_owner: the CRM has ...; name ..." is subject, finding and remedy.
+void add_user_faults(const Settings& settings, wiring::OrgCheck& check) {
+  std::vector<wiring::OrgFinding> faults;
+  for (const std::string& fault : wiring::crm_user_faults(settings)) {
+    const std::size_t subject = fault.find(": ");
+    const std::size_t remedy = fault.rfind("; ");
+    faults.push_back({Severity::fault, fault.substr(0, subject),
+                      fault.substr(subject + 2, remedy - subject - 2), fault.substr(remedy + 2)});
+  }
+  check.findings.insert(check.findings.begin(), faults.begin(), faults.end());
+}
+
+}  // namespace
+
 int check_crm_org(const Console& console, const Settings& settings, bool json) {
-  const wiring::OrgCheck check = wiring::check_org(settings);
+  wiring::OrgCheck check = wiring::check_org(settings);
+  if (check.mode != "none") add_user_faults(settings, check);
   const bool is_good = check.texts(Severity::fault).empty();
   const int code = is_good ? EX_OK : EX_CONFIG;
   if (json) {

@@ -35,7 +35,11 @@ std::string_view record_word(const ListedGift& gift) {
 
 Json json_of(const ListedGift& gift, const GiftListing& listing) {
   Json json = gift_record_json(gift.record);
-  json["utm_campaign_id"] = text_or_null(gift.campaign);
+  // One member: many readers of JSON take names that differ by case as one.
+  json.erase(std::string(descriptor_of(GiftField::utm_campaign_id).name));
+  const bool is_of_record = gift.campaign.empty();
+  json["utm_campaign_id"] =
+      text_or_null(is_of_record ? text_of(gift.record, GiftField::utm_campaign_id) : gift.campaign);
   json["external_id"] = text_or_null(gift.external_id);
   json["crm_state"] = gift.sync_state ? Json(to_word(gift.sync_state->state)) : Json(nullptr);
   json["has_record"] = has_record(gift);

@@ -63,6 +63,15 @@ std::vector<std::optional<std::string>> read_accounts(sql::Database& database, c
   return accounts;
 }
 
+std::vector<std::string> read_account_owners(sql::Database& database, const std::string& query,
+                                             const std::string& list,
+                                             std::span<const std::string> account_ids) {
+  std::vector<std::string> owners;
+  for (std::optional<std::string>& owner : read_accounts(database, query, list, account_ids))
+    owners.push_back(std::move(owner).value_or(""));
+  return owners;
+}
+
 std::vector<ConvertedLead> read_converted_leads(sql::Database& database, const std::string& query,
                                                 const std::string& list,
                                                 std::span<const std::string> lead_ids) {

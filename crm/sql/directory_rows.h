@@ -30,6 +30,11 @@ std::vector<std::optional<std::string>> read_accounts(sql::Database& database, c
                                                       const std::string& list,
                                                       std::span<const std::string> contact_ids);
 
+/// Likewise the Ids of accounts and their owners, for Directory::find_account_owners.
+std::vector<std::string> read_account_owners(sql::Database& database, const std::string& query,
+                                             const std::string& list,
+                                             std::span<const std::string> account_ids);
+
 /// The query selects lead, contact, 1 or 0 for whether the contact exists, its name and account. A lead has
 /// its Id as `lead_ids` have it.
 std::vector<ConvertedLead> read_converted_leads(sql::Database& database, const std::string& query,

@@ -17,12 +17,16 @@ TextRows new_task_cells(sql::Dialect dialect, std::span<const TaskUpsert> rows,
   const auto unless_missing = [&](const char* object, const std::string& id) {
     return id.empty() || missing[object].contains(id) ? std::nullopt : std::optional(id);
   };
-  TextRows cells(dialect, 7);
+  const auto unless_empty = [](const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+  };
+  TextRows cells(dialect, 9);
   for (const TaskUpsert& row : rows) {
     if (!row.exists)
       cells.add({std::to_string(row.transaction.value), unless_missing("contact", row.contact_id), row.type,
                  row.status, row.subject, unless_missing("user", row.owner_id),
-                 derived_id("00T", row.transaction)});
+                 derived_id("00T", row.transaction), unless_empty(row.description),
+                 unless_empty(row.due_date)});
   }
   return cells;
 }

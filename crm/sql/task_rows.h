@@ -17,7 +17,8 @@ struct TaskTables {
   TransactionTable tasks;
   std::string status;  ///< the tasks' column
   /// The statement that inserts tasks from a table of cells and returns their transactions. The cells are
-  /// c0 transaction, c1 contact, c2 type, c3 status, c4 subject, c5 owner, c6 derived_id().
+  /// c0 transaction, c1 contact, c2 type, c3 status, c4 subject, c5 owner, c6 derived_id(), c7
+  /// description, c8 due date.
   std::function<std::string(const std::string& cells)> insert;
   std::optional<TransactionTable> gifts;  ///< where gift records may have no Id yet: such a task waits
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -17,6 +18,7 @@
 #include "platform/text.h"
 #include "platform/time.h"
 #include "platform/visible_text.h"
+#include "schema/contact_normalization.h"
 #include "schema/ids.h"
 #include "schema/sql/dsn.h"
 #include "sync/access/credential.h"
@@ -169,6 +171,43 @@ void check_requests(ParsedConfig& parsed) {
   }
 }
 
+/// An alias leads to an address, never to another alias (SYNC-74). Keeps both as addresses are compared.
+void check_sender_aliases(ParsedConfig& parsed) {
+  const std::string path = "crm.sender_aliases";
+  const std::string allowed = "addresses that are no alias, each alias once";
+  std::set<std::string> aliases;
+  for (const auto& [alias, address] : parsed.settings.crm.sender_aliases) {
+    if (!aliases.insert(email_key(alias)).second)
+      parsed.refuse(path, in_quotes(alias) + " twice", allowed, "remove one of both");
+  }
+  for (const auto& [alias, address] : parsed.settings.crm.sender_aliases) {
+    if (aliases.contains(email_key(address)))
+      parsed.refuse(path, in_quotes(address) + " for " + in_quotes(alias) + ", which is an alias itself",
+                    allowed, "name the address that the CRM has");
+  }
+  for (auto& [alias, address] : parsed.settings.crm.sender_aliases) {
+    alias = email_key(alias);
+    address = email_key(address);
+  }
+}
+
+/// Without users every owner would be unknown.
+void check_fallback_owner(ParsedConfig& parsed) {
+  CrmSettings& crm = parsed.settings.crm;
+  const std::string path = "crm.fallback_owner";
+  if (crm.fallback_owner.empty() || parsed.is_faulty(path)) return;
+  const bool has_no_users =
+      std::ranges::count(crm.tables, std::pair<std::string, std::string>("user", "-")) > 0;
+  if (crm.kind() == CrmKind::external && has_no_users)
+    parsed.refuse(path, in_quotes(crm.fallback_owner) + " beside crm.tables: { user: \"-\" }",
+                  "only in a CRM whose users giftsync sees", "remove it, or name the table of users");
+  if (crm.kind() == CrmKind::salesforce && !long_record_id(crm.fallback_owner))
+    parsed.refuse(path, in_quotes(crm.fallback_owner),
+                  "an Id of Salesforce: 15 letters and digits, or 18 whose last three fit the others",
+                  "set it to the Id of an active user");
+  crm.fallback_owner = long_crm_id(crm.fallback_owner);
+}
+
 /// Adds a fault for each key that the kind of CRM requires or does not use, for request records that it does
 /// not have (SYNC-50), and for a private key that cannot sign. In Salesforce there is no namespace unless the
 /// file names one.
@@ -180,6 +219,8 @@ void check_crm_keys(ParsedConfig& parsed) {
     check_sql(parsed);
   }
   check_requests(parsed);
+  check_sender_aliases(parsed);
+  check_fallback_owner(parsed);
   parsed.settings.crm.integration_user = long_crm_id(parsed.settings.crm.integration_user);
 }
 

@@ -159,7 +159,9 @@ struct CrmSettings {
   /// crm.namespace: API names are <namespace>__<Name>__c; empty: <Name>__c, in Salesforce only.
   std::string name_space = "giftsync";
   std::string integration_user;  ///< CRM user id; Actual Sender of gifts that no CRM user triggered
-  std::string connection;        ///< of an external CRM; empty: managed, in the store, or Salesforce
+  std::string fallback_owner;    ///< CRM user id; owns what an unknown or inactive user would own
+  std::vector<std::pair<std::string, std::string>> sender_aliases;  ///< by email_key()
+  std::string connection;  ///< of an external CRM; empty: managed, in the store, or Salesforce
   StoreBackend backend = StoreBackend::postgresql;  ///< this and the following: only with a connection
   Secret password;
   std::string schema;
@@ -197,11 +199,16 @@ struct MatchingSettings {
   std::string default_region = "US";
 };
 
+enum class TaskAssignee { owner, sender, account_owner };
 struct TaskSettings {
   bool enabled = false;
   std::string type = "Other";
   std::string initial_status = "Not Started";
   std::string completed_status = "Completed";
+  std::string subject = "Gift sent: {name}";
+  std::string description;
+  std::int64_t due_days = 0;  ///< 0: no due date
+  TaskAssignee assignee = TaskAssignee::owner;
 };
 
 enum class MailTransportKind { smtp, file };

@@ -10,6 +10,7 @@
 #include "crm/external_names.h"
 #include "daemon/config/settings_table.h"
 #include "platform/text.h"
+#include "schema/contact_normalization.h"
 #include "schema/gift_record.h"
 #include "schema/request_record.h"
 
@@ -17,6 +18,7 @@ namespace giftsync::config {
 namespace {
 
 constexpr std::size_t kMaxColumns = 200;
+constexpr std::size_t kMaxAliases = 1000;
 /// Fields that only giftsync uses; they have names in an org of Salesforce.
 constexpr const char* kRecordVersionColumn = "gift_record.Record_Version";
 constexpr const char* kRequestRecord = "request_record";
@@ -67,6 +69,12 @@ std::string column_fault(const std::string& field, const std::string& column) {
   if (object == kRequestRecord && !is_request_field(name))
     return "which is not a field of the request record";
   return crm::external_name_fault(column, false);
+}
+
+std::string alias_fault(const std::string& alias, const std::string& address) {
+  for (const std::string& one : {alias, address})
+    if (const auto fault = email_error(one)) return fmt::format("where {} {}", in_quotes(one), *fault);
+  return {};
 }
 
 std::string object_fault(const std::string& object, const std::string& name) {
@@ -175,7 +183,20 @@ KeyTable package_keys() {
       {"crm.integration_user",
        "The id of the CRM user who counts as Actual Sender of gifts that no CRM user triggered.",
        Text{setting(&Settings::crm, &C::integration_user), plain_text("a CRM user's id")},
-       {.example = "\"005000000000001AAA\""}}};
+       {.example = "\"005000000000001AAA\""}},
+      {"crm.fallback_owner",
+       "The id of the CRM user who owns gift records and tasks whose own user is unknown or inactive; a CRM "
+       "refuses tasks of inactive owners.",
+       Text{setting(&Settings::crm, &C::fallback_owner), plain_text("a CRM user's id")},
+       {.example = "\"005000000000002AAA\""}},
+      {"crm.sender_aliases",
+       "Addresses of senders, each with the address by which the CRM knows this user; not used where the "
+       "permission to send is decided.",
+       NameMap{setting(&Settings::crm, &C::sender_aliases), kMaxAliases,
+               "an e-mail address with another one, which is no alias itself", alias_fault,
+               R"({"propertyNames": {"pattern": "@"}, "additionalProperties": {"type": "string",
+               "pattern": "@"}})"},
+       {.example = "{ \"ana@old.example\": \"ana@example.com\" }"}}};
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 #include "daemon/config/settings_keys.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "daemon/config/settings_table.h"
 #include "platform/text.h"
 #include "schema/ids.h"
 #include "schema/money.h"
+#include "sync/crm/gift_record_draft.h"
 
 namespace giftsync::config {
 namespace {
@@ -257,22 +260,58 @@ KeyTable store_keys() {
        WholeNumber{setting(&Settings::store, &S::first_transaction_id), 1, kMaxFirstTransactionId, "id"}}};
 }
 
+constexpr std::int64_t kMaxDueDays = 3650;
+
+TextFault check_task_text(std::string& text) {
+  if (TextFault fault = check_plain_text(text)) return fault;
+  const std::string fault = sync::task_text_fault(text);
+  return fault.empty() ? TextFault() : TextFault(fault);
+}
+
+TextForm task_text_form(const std::string& example, bool may_be_empty = false) {
+  const std::string names = fmt::format("{}", fmt::join(sync::kTaskPlaceholders, "|"));
+  return {fmt::format("up to 255 characters with the placeholders {{{}}} such as {}",
+                      fmt::join(sync::kTaskPlaceholders, "}, {"), example),
+          check_task_text,
+          fmt::format(R"({{"maxLength": 255, "pattern": "^([^{{}}]|[{{]({})[}}])*$"}})", names),
+          may_be_empty};
+}
+
 KeyTable task_keys() {
   using T = TaskSettings;
-  return {{"tasks.enabled",
-           "Whether each gift gets a task in the CRM; gifts sent before it was turned on get none. Existing "
-           "tasks are completed even after it was turned off.",
-           BooleanValue{setting(&Settings::tasks, &T::enabled)}},
-          {"tasks.type", "The type of such a task.",
-           Text{setting(&Settings::tasks, &T::type),
-                plain_text("a task type of the CRM such as Other or Email")}},
-          {"tasks.initial_status", "The status of a task while its gift is on its way.",
-           Text{setting(&Settings::tasks, &T::initial_status),
-                plain_text("a task status of the CRM such as Not Started")}},
-          {"tasks.completed_status",
-           "The status of a task once its gift was redeemed, donated, expired or refunded.",
-           Text{setting(&Settings::tasks, &T::completed_status),
-                plain_text("a task status of the CRM such as Completed")}}};
+  return {
+      {"tasks.enabled",
+       "Whether each gift gets a task in the CRM; gifts sent before it was turned on get none. Existing "
+       "tasks are completed even after it was turned off.",
+       BooleanValue{setting(&Settings::tasks, &T::enabled)}},
+      {"tasks.type", "The type of such a task.",
+       Text{setting(&Settings::tasks, &T::type),
+            plain_text("a task type of the CRM such as Other or Email")}},
+      {"tasks.initial_status", "The status of a task while its gift is on its way.",
+       Text{setting(&Settings::tasks, &T::initial_status),
+            plain_text("a task status of the CRM such as Not Started")}},
+      {"tasks.completed_status",
+       "The status of a task once its gift was redeemed, donated, expired or refunded.",
+       Text{setting(&Settings::tasks, &T::completed_status),
+            plain_text("a task status of the CRM such as Completed")}},
+      {"tasks.subject",
+       "The subject of a task, written when the task is made. {name} is the gift record's name, {item} the "
+       "item, {recipient} and {sender} their names or addresses, {campaign} the campaign's id, {price} the "
+       "total price, {status} the status, {link} the read-only page of the gift.",
+       Text{setting(&Settings::tasks, &T::subject), task_text_form("\"Gift sent: {name}\"")},
+       {.example = "\"Gift sent: {name}\""}},
+      {"tasks.description",
+       "The description of a task, with the same placeholders; empty for none.",
+       Text{setting(&Settings::tasks, &T::description),
+            task_text_form("\"{item} for {recipient}: {link}\"", true)},
+       {.example = "\"{item} for {recipient}: {link}\""}},
+      {"tasks.due_days",
+       "The days from the day (UTC) on which the gift was sent to the task's due date; 0 for none.",
+       WholeNumber{setting(&Settings::tasks, &T::due_days), 0, kMaxDueDays, "days"}},
+      {"tasks.assignee",
+       "Who owns a task: owner, the owner of the gift record; sender; account_owner, the owner of the "
+       "gift's account. Without such a user it is the owner of the gift record.",
+       choice({"owner", "sender", "account_owner"}, setting(&Settings::tasks, &T::assignee))}};
 }
 
 KeyTable catalogue_keys() {

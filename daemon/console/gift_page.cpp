@@ -278,7 +278,8 @@ ComparedFields fields_to_write(const PageCall& call, const crm::GiftRecords& rec
 
 ComparedFields compare_fields(const PageCall& call, const crm::GiftRecords& records, const GiftRecord& record,
                               const store::Gift& gift) {
-  const GiftRecord wanted = wanted_record(call, gift);
+  GiftRecord wanted = wanted_record(call, gift);
+  sync::accept_fallback_owner(record, call.console.options.crm.rules.fallback_owner, wanted);
   const bool knows_link = call.console.options.crm.rules.knows_link_of(gift);
   const bool is_adopted = gift.transaction.gift_source == store::kAdoptedGiftSource;
   ComparedFields compared;

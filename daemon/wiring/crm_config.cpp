@@ -89,6 +89,33 @@ CrmCheck check_crm(const config::Settings& settings) {
           std::move(report.order_warnings), std::move(report.deletion_marks)};
 }
 
+std::vector<std::string> crm_user_faults(const config::Settings& settings) {
+  const std::string& owner = settings.crm.fallback_owner;
+  const auto& aliases = settings.crm.sender_aliases;
+  if (owner.empty() && aliases.empty()) return {};
+  const std::unique_ptr<crm::Crm> crm = make_crm(settings);
+  std::vector<std::string> faults;
+  if (!owner.empty()) {
+    const auto user = crm->directory().find_users_by_id(std::span(&owner, 1)).front();
+    if (!user || !user->active)
+      faults.push_back(fmt::format("crm.fallback_owner: {}; name the Id of an active user",
+                                   user ? fmt::format("the user {} is not active in the CRM", owner)
+                                        : fmt::format("the CRM has no user with the Id {}", owner)));
+  }
+  std::vector<std::string> keys;
+  for (const auto& [alias, address] : aliases) keys.push_back(address);
+  const auto users =
+      keys.empty() ? std::vector<std::vector<crm::CrmUser>>() : crm->directory().find_users_by_email(keys);
+  for (std::size_t i = 0; i < users.size(); ++i) {
+    if (std::ranges::any_of(users[i], &crm::CrmUser::active)) continue;
+    faults.push_back(
+        fmt::format("crm.sender_aliases: no active user of the CRM has the address {}, which {} stands for; "
+                    "correct the address, or remove the alias",
+                    aliases[i].second, aliases[i].first));
+  }
+  return faults;
+}
+
 std::vector<std::string> CrmCheck::warnings() const {
   std::vector<std::string> all = command_warnings;
   all.insert(all.end(), performance_warnings.begin(), performance_warnings.end());

@@ -63,6 +63,10 @@ struct CrmCheck {
 /// Salesforce is not called: giftsync starts without it.
 CrmCheck check_crm(const config::Settings& settings);
 
+/// What the CRM says against crm.fallback_owner and crm.sender_aliases, a sentence each (SYNC-78). Asks only
+/// where one is set: users come and go, so a start does not. Throws DependencyError.
+std::vector<std::string> crm_user_faults(const config::Settings& settings);
+
 /// Number of rows in an external CRM's gift-record table with an invalid Transaction Id; 0 in the managed
 /// CRM.
 std::int64_t count_invalid_transaction_ids(const config::Settings& settings);

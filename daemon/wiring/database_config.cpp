@@ -68,7 +68,12 @@ sync::SyncRules sync_rules(const config::Settings& settings) {
   rules.skip_unmatched = settings.matching.skip_unmatched;
   rules.integration_user = settings.crm.integration_user;
   const config::TaskSettings& tasks = settings.tasks;
-  rules.tasks = {tasks.enabled, tasks.type, tasks.initial_status, tasks.completed_status};
+  rules.tasks = {tasks.enabled,        tasks.type,
+                 tasks.initial_status, tasks.completed_status,
+                 tasks.subject,        tasks.description,
+                 tasks.due_days,       static_cast<sync::TaskAssignee>(tasks.assignee)};
+  rules.sender_aliases = {settings.crm.sender_aliases.begin(), settings.crm.sender_aliases.end()};
+  rules.fallback_owner = settings.crm.fallback_owner;
   return rules;
 }
 
@@ -107,10 +112,18 @@ std::vector<std::pair<std::string, std::string>> published_settings(const config
   return published;
 }
 
+std::vector<std::string> task_fields_of(const config::TaskSettings& tasks) {
+  std::vector<std::string> fields;
+  if (!tasks.description.empty()) fields.emplace_back(crm::external::kTaskDescription);
+  if (tasks.due_days > 0) fields.emplace_back(crm::external::kDueDate);
+  return fields;
+}
+
 crm::external::ExternalCrmOptions external_crm_options(const config::Settings& settings) {
   const config::CrmSettings& crm = settings.crm;
   sql::Dsn database = make_dsn(crm.backend, crm.connection, crm.password);
   database.is_external_crm = true;
+  const bool account_owners = settings.tasks.assignee == config::TaskAssignee::account_owner;
   return {std::move(database),
           {crm.name_space,
            crm.schema,
@@ -120,7 +133,9 @@ crm::external::ExternalCrmOptions external_crm_options(const config::Settings& s
           match_fields(settings.matching),
           settings.tasks.enabled,
           {},
-          status_log_location(settings.crm.status_log)};
+          status_log_location(settings.crm.status_log),
+          task_fields_of(settings.tasks),
+          settings.tasks.enabled && account_owners};
 }
 
 crm::managed::ManagedCrmOptions managed_crm_options(const config::Settings& settings) {

@@ -38,6 +38,9 @@ sync::SyncRules sync_rules(const config::Settings& settings);
 /// The settings that the package's settings tab shows, by key (SYNC-59). No secrets.
 std::vector<std::pair<std::string, std::string>> published_settings(const config::Settings& settings);
 
+/// The fields of tasks that only some settings fill: Description, ActivityDate.
+std::vector<std::string> task_fields_of(const config::TaskSettings& tasks);
+
 /// The external CRM (crm.connection); the caller, who has the store, sets `newest_versions`.
 crm::external::ExternalCrmOptions external_crm_options(const config::Settings& settings);
 

@@ -44,6 +44,7 @@ OrgExpectations expectations_of(const config::Settings& settings) {
           .integration_user = settings.crm.integration_user,
           .is_bare = salesforce.mode == config::SalesforceMode::bare,
           .has_tasks = settings.tasks.enabled,
+          .task_fields = task_fields_of(settings.tasks),
           .has_requests = settings.requests.enabled,
           .auto_approves_requests = settings.requests.auto_approved_default,
           .share_percent = static_cast<int>(salesforce.share),

@@ -154,10 +154,14 @@ salesforce::ApiNames org_names(const config::CrmSettings& crm) {
   salesforce::ApiNames names({.name_space = crm.name_space,
                               .objects = {crm.objects.begin(), crm.objects.end()},
                               .columns = {crm.columns.begin(), crm.columns.end()}});
-  const bool is_created_by_named =
-      std::any_of(crm.columns.begin(), crm.columns.end(),
-                  [](const auto& column) { return ascii_lower(column.first) == "gift_record.createdbyid"; });
-  if (!is_created_by_named) names.skip_field(GiftField::created_by);
+  const auto is_named = [&](std::string_view field) {
+    return std::any_of(crm.columns.begin(), crm.columns.end(),
+                       [&](const auto& column) { return ascii_lower(column.first) == field; });
+  };
+  if (!is_named("gift_record.createdbyid")) names.skip_field(GiftField::created_by);
+  // Another owner's package has no such field.
+  if (crm.salesforce.mode == config::SalesforceMode::bare && !is_named("gift_record.utm_campaign_id"))
+    names.skip_field(GiftField::utm_campaign_id);
   return names;
 }
 

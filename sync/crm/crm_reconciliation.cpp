@@ -153,8 +153,8 @@ void compare(const ReconciliationContext& context, const GiftAndRecord& pair, Re
   if (is_adopted) imported = times_to_import(context, gift, record);
   const store::Gift then =
       imported.empty() ? gift : with_imported_times(context.store.changes, gift, imported);
-  const GiftRecord wanted =
-      draft_gift_record(then, pair.sync_state->decision, link, rules.integration_user).record;
+  GiftRecord wanted = draft_gift_record(then, pair.sync_state->decision, link, rules.integration_user).record;
+  accept_fallback_owner(record, rules.fallback_owner, wanted);
   RecordDrift drift =
       compare_record(context.crm.gift_records(), record, wanted, is_adopted, rules.knows_link_of(gift));
   finding.repaired = std::move(drift.repaired);

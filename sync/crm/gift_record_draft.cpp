@@ -2,12 +2,18 @@
 
 #include <algorithm>
 
+#include "platform/text.h"
+
 namespace giftsync::sync {
 
 namespace {
 
 FieldValue text_or_absent(const std::string& text) {
   return text.empty() ? FieldValue() : FieldValue(text);
+}
+
+std::string item_name(const store::GiftRequest& request) {
+  return request.item_name.empty() ? "Gift" : request.item_name;
 }
 
 std::string recipient_name(const store::RecipientTransaction& transaction) {
@@ -90,11 +96,11 @@ GiftRecordDraft draft_gift_record(const store::Gift& gift, const store::MatchDec
   builder.set_text(GiftField::description, request.item_description);
   builder.set_text(GiftField::link, link);
   builder.set_text(GiftField::message, transaction.message);
-  const std::string& item = request.item_name.empty() ? "Gift" : request.item_name;
-  builder.set_text(GiftField::name, item + " for " + recipient_name(transaction));
+  builder.set_text(GiftField::name, item_name(request) + " for " + recipient_name(transaction));
   builder.set_text(GiftField::recipient_email, transaction.email);
   builder.set_text(GiftField::recipient_phone_number, transaction.phone);
   builder.set_text(GiftField::sender_email, request.sender_email);
+  builder.set_text(GiftField::utm_campaign_id, request.utm_campaign_id.value_or(""));
   if (request.gift.value != 0) builder.set(GiftField::item_id, request.gift.value);
   return builder.finish(transaction.version);
 }
@@ -102,6 +108,92 @@ GiftRecordDraft draft_gift_record(const store::Gift& gift, const store::MatchDec
 bool is_complete(Status status) {
   return status == Status::redeemed || status == Status::donated || status == Status::expired ||
          status == Status::refunded;
+}
+
+namespace {
+
+constexpr std::size_t kSubjectCodePoints = 255;
+constexpr std::size_t kDescriptionCodePoints = 32'000;
+constexpr std::size_t kDateLength = 10;  // 2026-11-30
+constexpr std::size_t kShownCodePoints = 40;
+
+/// The text behind "{" up to "}"; nothing when no placeholder begins there.
+std::optional<std::string_view> placeholder_at(std::string_view text, std::size_t at) {
+  const std::size_t end = text.find('}', at);
+  if (text[at] != '{' || end == std::string_view::npos) return std::nullopt;
+  const std::string_view name = text.substr(at + 1, end - at - 1);
+  const bool is_known = std::ranges::find(kTaskPlaceholders, name) != kTaskPlaceholders.end();
+  return is_known ? std::optional(name) : std::nullopt;
+}
+
+std::string task_value(std::string_view name, const store::Gift& gift, const GiftRecord& record) {
+  const auto text = [&](GiftField field) {
+    const auto* value = std::get_if<std::string>(&record.get(field));
+    return value ? *value : std::string();
+  };
+  const store::GiftRequest& request = gift.request;
+  if (name == "name") return text(GiftField::name);
+  if (name == "item") return item_name(request);
+  if (name == "recipient") return recipient_name(gift.transaction);
+  if (name == "sender") return request.sender_name.empty() ? request.sender_email : request.sender_name;
+  if (name == "campaign") return request.utm_campaign_id.value_or("");
+  if (name == "price") return to_decimal(request.costs.total());
+  if (name == "status") return std::string(to_word(gift.transaction.status));
+  return text(GiftField::link);
+}
+
+/// Values are not read again, so that braces in a recipient's name stay text.
+std::string task_text(std::string_view form, std::size_t length, const store::Gift& gift,
+                      const GiftRecord& record) {
+  std::string text;
+  for (std::size_t at = 0; at < form.size(); ++at) {
+    const auto name = placeholder_at(form, at);
+    if (!name) {
+      text += form[at];
+      continue;
+    }
+    text += task_value(*name, gift, record);
+    at += name->size() + 1;
+  }
+  return std::string(truncated(text, length));
+}
+
+void set_texts(crm::TaskUpsert& row, const store::Gift& gift, const GiftRecord& record,
+               const TaskRules& rules) {
+  row.subject = task_text(rules.subject, kSubjectCodePoints, gift, record);
+  row.description = task_text(rules.description, kDescriptionCodePoints, gift, record);
+  if (rules.due_days == 0) return;
+  const UtcMillis due = *gift.transaction.times[Status::sent] + rules.due_days * kDayMillis;
+  row.due_date = to_rfc3339(due).substr(0, kDateLength);
+}
+
+}  // namespace
+
+std::string task_text_fault(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (const auto name = placeholder_at(text, at)) {
+      at += name->size() + 1;
+    } else if (text[at] == '{' || text[at] == '}') {
+      const std::size_t end = std::min(text.find('}', at), text.size() - 1);
+      const std::string_view rest = text.substr(at, end - at + 1);
+      return "in which \"" + std::string(truncated(rest, kShownCodePoints)) + "\" is no placeholder";
+    }
+  }
+  return {};
+}
+
+Owners owners_of(const std::string& record_owner, const store::MatchDecision& decision, TaskAssignee assignee,
+                 const std::string& fallback, const OwnerFacts& facts) {
+  const auto usable = [&](const std::string& user) {
+    const bool is_replaced = !fallback.empty() && (user.empty() || facts.unusable.contains(user));
+    return is_replaced ? fallback : user;
+  };
+  std::string assigned;
+  if (assignee == TaskAssignee::sender) assigned = decision.sender_id;
+  const auto account = facts.of_account.find(decision.account_id);
+  if (assignee == TaskAssignee::account_owner && account != facts.of_account.end())
+    assigned = account->second;
+  return {usable(record_owner), usable(assigned.empty() ? record_owner : assigned)};
 }
 
 std::optional<crm::TaskUpsert> next_task_write(const store::Gift& gift, const store::CrmSyncState& sync_state,
@@ -122,7 +214,7 @@ std::optional<crm::TaskUpsert> next_task_write(const store::Gift& gift, const st
   row.completed = complete;
   row.status = complete ? rules.completed_status : rules.initial_status;
   row.type = rules.type;
-  row.subject = "Gift sent: " + text(GiftField::name);
+  if (to_make) set_texts(row, gift, record, rules);
   row.contact_id = sync_state.decision.contact_id;
   row.owner_id = text(GiftField::owner);
   row.crm_id = sync_state.task_crm_id;

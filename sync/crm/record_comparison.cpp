@@ -85,6 +85,11 @@ std::string_view to_word(FieldVerdict verdict) {
   return kWords[static_cast<std::size_t>(verdict)];
 }
 
+void accept_fallback_owner(const GiftRecord& record, const std::string& fallback, GiftRecord& wanted) {
+  if (!fallback.empty() && record.get(GiftField::owner) == FieldValue(fallback))
+    wanted.set(GiftField::owner, fallback);
+}
+
 FieldVerdict compare_field(const crm::GiftRecords& records, const GiftRecord& record,
                            const GiftRecord& wanted, GiftField field, bool is_adopted, bool knows_link) {
   const FieldOwner owner = descriptor_of(field).owner;
@@ -94,6 +99,8 @@ FieldVerdict compare_field(const crm::GiftRecords& records, const GiftRecord& re
   if (!unreadable && holds(records, record, field, wanted.get(field))) return FieldVerdict::same;
   if (!unreadable && keeps_crm_value(wanted, field)) return FieldVerdict::not_known;
   if (field == GiftField::link && !knows_link) return FieldVerdict::link_unknown;
+  // The CRM may have got the field after the record (SYNC-73).
+  if (field == GiftField::utm_campaign_id && !has_value(record, field)) return FieldVerdict::not_in_crm;
   // An adopted record without Sent At may have an estimated time in the store.
   const bool is_only_reported = is_adopted && is_reported_when_adopted(field) && has_value(record, field);
   if (is_adopted && !is_status_field(field) && !is_only_reported) return FieldVerdict::of_adopted;

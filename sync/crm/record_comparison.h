@@ -39,6 +39,9 @@ enum class FieldVerdict {
 /// "not_in_crm"
 std::string_view to_word(FieldVerdict verdict);
 
+/// Wants the owner that the record has, if that is the fallback: it replaced another user (SYNC-75).
+void accept_fallback_owner(const GiftRecord& record, const std::string& fallback, GiftRecord& wanted);
+
 /// As compare_record().
 FieldVerdict compare_field(const crm::GiftRecords& records, const GiftRecord& record,
                            const GiftRecord& wanted, GiftField field, bool is_adopted, bool knows_link);

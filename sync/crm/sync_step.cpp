@@ -26,18 +26,24 @@ using store::CrmSyncState;
 using store::Gift;
 using store::MatchDecision;
 
+/// The address by which the CRM knows the sender (SYNC-74).
+std::string sender_key(const SyncRules& rules, const std::string& address) {
+  std::string key = email_key(address);
+  const auto alias = rules.sender_aliases.find(key);
+  return alias == rules.sender_aliases.end() ? key : alias->second;
+}
+
 /// What is asked of the CRM at once. Senders whom a request record names are not asked for.
 crm::DecisionQuestions questions_about(const std::vector<const Gift*>& gifts,
-                                       const matching::RequestLinks& request_links,
-                                       const crm::MatchFields& fields) {
+                                       const matching::RequestLinks& request_links, const SyncRules& rules) {
   crm::DecisionQuestions questions;
   std::set<std::string> sender_keys;
   for (const Gift* gift : gifts) {
-    questions.recipients.push_back(matching::recipient_keys(*gift, fields));
+    questions.recipients.push_back(matching::recipient_keys(*gift, rules.match_fields));
     const auto link = request_links.find(gift->request.id);
     const bool is_named = link != request_links.end() && !link->second.sender_id.empty();
     if (!is_named && !gift->request.sender_email.empty())
-      sender_keys.insert(email_key(gift->request.sender_email));
+      sender_keys.insert(sender_key(rules, gift->request.sender_email));
   }
   questions.sender_keys.assign(sender_keys.begin(), sender_keys.end());
   return questions;
@@ -51,7 +57,8 @@ std::vector<std::int64_t> gifts_of_sender(const std::vector<const Gift*>& gifts,
 }
 
 /// `users`: for each sender key.
-void add_senders(const std::vector<const Gift*>& gifts, const std::vector<std::string>& sender_keys,
+void add_senders(const SyncRules& rules, const std::vector<const Gift*>& gifts,
+                 const std::vector<std::string>& sender_keys,
                  const std::vector<std::vector<crm::CrmUser>>& users, std::vector<MatchDecision>& decisions,
                  std::vector<LogLine>& warnings) {
   std::map<std::string, std::string> sender_ids;
@@ -66,7 +73,7 @@ void add_senders(const std::vector<const Gift*>& gifts, const std::vector<std::s
     const std::string& sender = gifts[i]->request.sender_email;
     // A request record names the sender, or an external gift has none.
     if (!decisions[i].sender_id.empty() || sender.empty()) continue;
-    decisions[i].sender_id = sender_ids.at(email_key(sender));
+    decisions[i].sender_id = sender_ids.at(sender_key(rules, sender));
     if (decisions[i].sender_id.empty())
       matching::add_warning(decisions[i],
                             "No CRM user has the sender's address " + sender + ": Sender stays empty.");
@@ -83,13 +90,13 @@ std::vector<CrmSyncState> decide_gifts(store::Store& store, crm::Crm& crm, const
   const matching::RequestLinks request_links = crm.request_records()
                                                    ? matching::request_links_of(store.request_records, gifts)
                                                    : matching::RequestLinks();
-  const crm::DecisionQuestions questions = questions_about(gifts, request_links, rules.match_fields);
+  const crm::DecisionQuestions questions = questions_about(gifts, request_links, rules);
   const crm::DecisionFacts facts = crm.directory().look_up(questions);
   std::vector<MatchDecision> decisions =
       matching::match_recipients(crm.directory(), rules.match_fields, questions.recipients, facts);
   // A gift that was sent for a request record gets the associations that the record names (REQ-28).
   matching::apply_explicit_associations(crm, rules.match_fields, gifts, request_links, decisions);
-  add_senders(gifts, questions.sender_keys, facts.senders, decisions, warnings);
+  add_senders(rules, gifts, questions.sender_keys, facts.senders, decisions, warnings);
   const auto task = rules.tasks.enabled ? store::TaskState::wanted : store::TaskState::none;
   std::vector<CrmSyncState> sync_states;
   for (std::size_t i = 0; i < gifts.size(); ++i) {
@@ -234,8 +241,9 @@ void keep_existing_values(GiftRecord& record) {
 
 crm::GiftUpsert row_for(const SyncRules& rules, const Gift& gift, CrmSyncState& sync_state) {
   const bool exists = sync_state.was_written();
-  // Link is written once, and signing it costs as much as everything else here.
-  const std::string link = exists ? "" : rules.link_of(gift.transaction);
+  // Record and task get it when they are made, and signing it costs as much as everything else here.
+  const bool is_used = !exists || sync_state.task == store::TaskState::wanted;
+  const std::string link = is_used ? rules.link_of(gift.transaction) : "";
   GiftRecordDraft draft = draft_gift_record(gift, sync_state.decision, link, rules.integration_user);
   for (const std::string& warning : draft.warnings) matching::add_warning(sync_state.decision, warning);
   if (exists && gift.transaction.gift_source == store::kAdoptedGiftSource) keep_existing_values(draft.record);
@@ -387,17 +395,29 @@ std::vector<crm::RowResult> upsert_tasks(const SyncContext& context,
   }
 }
 
-/// `rows` and `closes` are of the same gifts.
-void write_tasks(const SyncContext& context, const Gifts& gifts, const std::vector<crm::GiftUpsert>& rows,
-                 std::vector<SyncClose>& closes, SyncStepStats& stats) {
+/// Rows of records, the closes of their claims and the owners of their new tasks, at the same positions.
+struct RecordBatch {
+  std::vector<crm::GiftUpsert> rows;
+  std::vector<SyncClose> closes;
+  std::vector<std::string> task_owners = {};
+
+  void add(crm::GiftUpsert row, SyncClose close) {
+    rows.push_back(std::move(row));
+    closes.push_back(std::move(close));
+  }
+};
+
+void write_tasks(const SyncContext& context, const Gifts& gifts, RecordBatch& batch, SyncStepStats& stats) {
+  std::vector<SyncClose>& closes = batch.closes;
   std::vector<crm::TaskUpsert> due;
   std::vector<SyncClose*> due_closes;
   std::vector<store::SyncClaim> claims;  // of the due ones
   for (std::size_t i = 0; i < closes.size(); ++i) {
     if (!closes[i].done) continue;
-    auto row = next_task_write(gifts.at(closes[i].claim.transaction), *closes[i].sync_state, rows[i].record,
-                               context.rules.tasks);
+    auto row = next_task_write(gifts.at(closes[i].claim.transaction), *closes[i].sync_state,
+                               batch.rows[i].record, context.rules.tasks);
     if (!row) continue;
+    row->owner_id = batch.task_owners[i];
     due.push_back(std::move(*row));
     due_closes.push_back(&closes[i]);
     claims.push_back(closes[i].claim);
@@ -430,16 +450,60 @@ bool is_only_task_missing(const SyncContext& context, const Gift& gift, const Sy
          next_task_write(gift, sync_state, row.record, context.rules.tasks);
 }
 
-/// Rows of records and the closes of their claims, at the same positions.
-struct RecordBatch {
-  std::vector<crm::GiftUpsert> rows;
-  std::vector<SyncClose> closes;
+std::string owner_in(const GiftRecord& record) {
+  const auto* owner = std::get_if<std::string>(&record.get(GiftField::owner));
+  return owner ? *owner : std::string();
+}
 
-  void add(crm::GiftUpsert row, SyncClose close) {
-    rows.push_back(std::move(row));
-    closes.push_back(std::move(close));
+/// Asks about users other than the integration user, as far as a setting needs it.
+void look_up_owners(const SyncRules& rules, crm::Directory& directory, std::set<std::string> accounts,
+                    std::set<std::string> users, OwnerFacts& facts) {
+  accounts.erase("");
+  if (rules.tasks.assignee == TaskAssignee::account_owner && !accounts.empty()) {
+    const std::vector<std::string> ids(accounts.begin(), accounts.end());
+    const std::vector<std::string> owners = directory.find_account_owners(ids);
+    for (std::size_t i = 0; i < ids.size(); ++i) facts.of_account[ids[i]] = owners[i];
+    users.insert(owners.begin(), owners.end());
   }
-};
+  for (const std::string& user : {std::string(), rules.fallback_owner, rules.integration_user})
+    users.erase(user);
+  if (rules.fallback_owner.empty() || users.empty()) return;
+  const std::vector<std::string> ids(users.begin(), users.end());
+  const std::vector<std::optional<crm::CrmUser>> found = directory.find_users_by_id(ids);
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (!found[i] || !found[i]->active) facts.unusable.insert(ids[i]);
+}
+
+/// Names the owners of the rows that will be made (SYNC-75, SYNC-77).
+void assign_owners(const SyncContext& context, RecordBatch& batch) {
+  const SyncRules& rules = context.rules;
+  std::set<std::string> accounts;
+  std::set<std::string> users;
+  for (std::size_t i = 0; i < batch.rows.size(); ++i) {
+    const CrmSyncState& state = *batch.closes[i].sync_state;
+    const bool has_new_task = state.task == store::TaskState::wanted && rules.tasks.enabled;
+    if (batch.rows[i].exists && !has_new_task) continue;
+    users.insert(owner_in(batch.rows[i].record));
+    if (!has_new_task) continue;
+    accounts.insert(state.decision.account_id);
+    if (rules.tasks.assignee == TaskAssignee::sender) users.insert(state.decision.sender_id);
+  }
+  OwnerFacts facts;
+  try {
+    look_up_owners(rules, context.crm.directory(), std::move(accounts), std::move(users), facts);
+  } catch (const DependencyPause& pause) {
+    // Records are written all the same: the CRM refuses only to be asked.
+    if (pause.transient()) throw;
+  }
+  for (std::size_t i = 0; i < batch.rows.size(); ++i) {
+    crm::GiftUpsert& row = batch.rows[i];
+    Owners owners = owners_of(owner_in(row.record), batch.closes[i].sync_state->decision,
+                              rules.tasks.assignee, rules.fallback_owner, facts);
+    if (row.task) row.task->owner_id = owners.task;
+    if (!owners.record.empty()) row.record.set(GiftField::owner, std::move(owners.record));
+    batch.task_owners.push_back(std::move(owners.task));
+  }
+}
 
 /// A record is ahead of a row because another process wrote it: the store has that version already. If it
 /// does not, nothing here will ever write the record, which an admin has to know.
@@ -507,10 +571,14 @@ std::vector<SyncClose> write_records(const SyncContext& context, const std::vect
       of_kind.add(std::move(row), std::move(close));
     }
   }
+  assign_owners(context, batch);
   upsert_records(context, gifts, batch, stats);
-  for (std::size_t i = 0; i < written.rows.size(); ++i)
+  assign_owners(context, written);
+  for (std::size_t i = 0; i < written.rows.size(); ++i) {
     batch.add(std::move(written.rows[i]), std::move(written.closes[i]));
-  write_tasks(context, gifts, batch.rows, batch.closes, stats);
+    batch.task_owners.push_back(std::move(written.task_owners[i]));
+  }
+  write_tasks(context, gifts, batch, stats);
   unwritten.insert(unwritten.end(), batch.closes.begin(), batch.closes.end());
   return unwritten;
 }
@@ -551,6 +619,9 @@ std::vector<SyncClose> record_test_gifts(const SyncContext& context, std::vector
     GiftRecordDraft draft =
         draft_gift_record(*tests[i], decisions[i], context.rules.link_of(tests[i]->transaction),
                           context.rules.integration_user);
+    Owners owners = owners_of(owner_in(draft.record), decisions[i], TaskAssignee::owner,
+                              context.rules.fallback_owner, {});
+    if (!owners.record.empty()) draft.record.set(GiftField::owner, std::move(owners.record));
     std::vector<std::string> warnings = std::move(draft.warnings);
     // The reason names other people of the CRM, and a key's caller may not see those (VALID-4).
     for (const std::string& text : {decisions[i].warnings, missing})

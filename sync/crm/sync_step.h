@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ struct SyncRules {
   std::string integration_user;                                            ///< CRM user id, may be empty
   std::function<std::string(const store::RecipientTransaction&)> link_of;  ///< the record's Link
   TaskRules tasks = {};
+  std::map<std::string, std::string> sender_aliases = {};  ///< email_key() to email_key() (SYNC-74)
+  std::string fallback_owner = {};                         ///< CRM user id, may be empty (SYNC-75)
   /// The Link of older gifts may be of a former server secret: it stays, and is not compared (SYNC-11).
   UtcMillis links_since{INT64_MIN};
 

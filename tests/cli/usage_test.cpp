@@ -238,6 +238,27 @@ TEST(CliCrmCheck, PrintsJson) {
   EXPECT_THAT(bad.out, AllOf(HasSubstr("\"good\": false"), HasSubstr("Work_Mail")));
 }
 
+// SYNC-78
+TEST(CliCrmCheck, VerifiesTheFallbackOwnerAndTheAddressesBehindAliases) {
+  CliFixture cli;
+  cli.write("users.csv",
+            "Id,Name,Email,IsActive\n005A,Ana,ana@example.com,true\n005B,Bob,bob@example.com,false\n");
+  ASSERT_EQ(cli.run({"crm", "import", "--object", "user", cli.path("users.csv")}).code, 0);
+  cli.write_settings("crm: { fallback_owner: 005A, sender_aliases: { a@old.example: Ana@example.com } }\n");
+  EXPECT_EQ(cli.run({"crm", "check"}).code, 0);
+  cli.write_settings(
+      "crm: { fallback_owner: 005B, sender_aliases: { a@old.example: ana@example.com, b@old.example: "
+      "bob@example.com } }\n");
+  const auto bad = cli.run({"crm", "check"});
+  EXPECT_EQ(bad.code, 78);
+  EXPECT_THAT(
+      bad.err,
+      AllOf(HasSubstr("crm.fallback_owner: the user 005B is not active in the CRM; name the Id"),
+            HasSubstr("crm.sender_aliases: no active user of the CRM has the address bob@example.com, "
+                      "which b@old.example stands for"),
+            Not(HasSubstr("ana@example.com"))));
+}
+
 TEST(CliSettings, HidesAPasswordInsideTheConnection) {
   const CliFixture cli;
   cli.write("giftsyncd.yaml",

@@ -63,6 +63,8 @@ class CrmConformance : public tests::DatabaseFixture<CrmUnderTest> {
     if (is_managed()) return crm::managed::make_managed_crm({address(), "giftsync", fields});
     crm::external::ExternalCrmOptions options{address(), external_crm_names(), fields, true, {}};
     options.database.is_external_crm = true;
+    options.task_fields = {crm::external::kTaskDescription, crm::external::kDueDate};
+    options.account_owners = true;
     options.newest_versions = [this](std::span<const TransactionId> ids) { return newest_versions(ids); };
     return crm::external::make_external_crm(options);
   }

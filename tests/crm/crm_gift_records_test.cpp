@@ -181,6 +181,28 @@ TEST_P(CrmGiftRecords, AnUpdateWritesOnlyFieldsThatGiftsyncOwns) {
   }
 }
 
+// SYNC-73
+TEST_P(CrmGiftRecords, TheCampaignIsWrittenOnce) {
+  GiftUpsert row = upsert(7, 1);
+  row.record.set(GiftField::utm_campaign_id, std::string("spring-2026"));
+  const auto port = crm();
+  ASSERT_TRUE(port->gift_records().has_field(GiftField::utm_campaign_id));
+  EXPECT_THAT(kinds(*port, {row, upsert(8, 1)}), ElementsAre(Kind::created, Kind::created));
+  const auto campaigns = [&] {
+    std::vector<FieldValue> found;
+    for (const GiftRecord& record : port->gift_records().page({0}, 10))
+      found.push_back(record.get(GiftField::utm_campaign_id));
+    return found;
+  };
+  EXPECT_THAT(campaigns(), ElementsAre(FieldValue(std::string("spring-2026")), FieldValue()));
+  sql("UPDATE crm_gift_record SET utm_campaign_id = 'autumn-2026' WHERE recipienttransactionid = 7");
+  GiftUpsert next = upsert(7, 2, true);
+  next.record.set(GiftField::utm_campaign_id, std::string("spring-2026"));
+  next.record.set(GiftField::status, std::string("opened"));
+  EXPECT_THAT(kinds(*port, {next}), ElementsAre(Kind::updated));
+  EXPECT_EQ(campaigns().front(), FieldValue(std::string("autumn-2026"))) << "what an admin corrected stays";
+}
+
 // SYNC-20
 TEST_P(CrmGiftRecords, ARecordThatGiftsyncDidNotWriteIsKeptUnlessItMayBeAdopted) {
   const auto port = crm();
@@ -463,6 +485,14 @@ TEST_P(ManagedCrmTables, AMissingGiftColumnIsAdded) {
   port->gift_records().upsert(std::span(&row, 1));
   EXPECT_EQ(only_record(*port).get(GiftField::deal_stage), FieldValue(std::string("Prospecting")));
   EXPECT_EQ(only_record(*port).get(GiftField::redeemed), FieldValue(true));
+}
+
+// SYNC-73
+TEST_P(ManagedCrmTables, RecordsOfAnOlderGiftsyncGetAnEmptyCampaign) {
+  sql("ALTER TABLE crm_gift_record DROP COLUMN utm_campaign_id");
+  sql("INSERT INTO crm_gift_record (id, recipienttransactionid, name) VALUES ('old', 7, 'Dinner')");
+  crm::managed::migrate_managed_crm(address());
+  EXPECT_EQ(scalar("SELECT name || coalesce(utm_campaign_id, ' none') FROM crm_gift_record"), "Dinner none");
 }
 
 TEST_P(ManagedCrmTables, TablesOfANewerGiftsyncAreRejected) {

@@ -217,6 +217,34 @@ TEST_P(CrmLookups, AGiftHasExactlyOneTaskRelatedToItsRecord) {
   ASSERT_THAT(port->tasks().page({1}, 10), SizeIs(1));
 }
 
+// SYNC-76
+TEST_P(CrmLookups, ATaskGetsItsTextsAndItsDueDateWhenItIsMade) {
+  const auto port = crm();
+  const std::vector<GiftUpsert> gifts{gift(1, {}), gift(2, {})};
+  port->gift_records().upsert(gifts);
+  std::vector<TaskUpsert> rows{task(1), task(2)};
+  rows[0].subject = "{Coffee} for Rose";
+  rows[0].description = "Coffee for Rose: https://gifts.test/g/x";
+  rows[0].due_date = "2026-12-05";
+  EXPECT_THAT(kinds(port->tasks().upsert(rows)), ElementsAre(Kind::created, Kind::created));
+  const auto texts_of = [&](const char* transaction) {
+    return scalar(
+        "SELECT subject || ', ' || coalesce(description, 'none') || ', ' || "
+        "coalesce(cast(activitydate as text), 'none') FROM crm_task WHERE recipienttransactionid = " +
+        std::string(transaction));
+  };
+  EXPECT_EQ(texts_of("1"), "{Coffee} for Rose, Coffee for Rose: https://gifts.test/g/x, 2026-12-05");
+  EXPECT_EQ(texts_of("2"), "Gift sent: Coffee for Rose, none, none");
+  for (TaskUpsert& row : rows) {
+    row.exists = row.completed = true;
+    row.status = "Completed";
+    row.description = row.subject = "another";
+    row.due_date = "2030-01-01";
+  }
+  EXPECT_THAT(kinds(port->tasks().upsert(rows)), ElementsAre(Kind::updated, Kind::updated));
+  EXPECT_EQ(texts_of("2"), "Gift sent: Coffee for Rose, none, none") << "only the status is written later";
+}
+
 TEST_P(CrmLookups, CompletingWritesTheStatusAndNothingElse) {
   const auto port = crm();
   const GiftUpsert row = gift(1, {});

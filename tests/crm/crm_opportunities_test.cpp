@@ -191,6 +191,15 @@ TEST_P(ManagedCrmOpportunities, AMissingOrderFieldIsReportedOnlyWhenItIsUsed) {
   EXPECT_THAT(crm::managed::match_field_faults({address(), "giftsync", fields}), IsEmpty());
 }
 
+// SYNC-77
+TEST_P(CrmOpportunities, AccountsHaveTheirOwners) {
+  sql("INSERT INTO crm_user (id, name) VALUES ('u1', 'Ana')");
+  sql("INSERT INTO crm_account (id, name, ownerid) VALUES ('a1', 'Acme', 'u1')");
+  const std::vector<std::string> accounts{"unknown", "a1", "a1"};
+  EXPECT_THAT(crm()->directory().find_account_owners(accounts), ElementsAre("", "u1", "u1"));
+  EXPECT_THAT(crm()->directory().find_account_owners({}), IsEmpty());
+}
+
 TEST_P(CrmOpportunities, ContactsHaveTheAccountsThatExist) {
   sql("INSERT INTO crm_account (id) VALUES ('a1')");
   sql("INSERT INTO crm_contact (id, accountid) VALUES ('c1', 'a1'), ('c2', 'a2'), ('c3', NULL)");

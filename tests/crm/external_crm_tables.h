@@ -17,13 +17,13 @@ CREATE TABLE crm_contact (id TEXT PRIMARY KEY, firstname TEXT, lastname TEXT,
   accountid TEXT, title TEXT, birthdate DATE, lastmodifieddate TIMESTAMPTZ);;
 CREATE TABLE crm_lead (id TEXT PRIMARY KEY, name TEXT, email TEXT, phone TEXT, mobilephone TEXT, isconverted BOOLEAN,
   convertedcontactid TEXT, lastmodifieddate TIMESTAMPTZ);;
-CREATE TABLE crm_account (id TEXT PRIMARY KEY, name TEXT);;
+CREATE TABLE crm_account (id TEXT PRIMARY KEY, name TEXT, ownerid TEXT);;
 CREATE TABLE crm_opportunity (id TEXT PRIMARY KEY, name TEXT, accountid TEXT, stagename TEXT, isclosed BOOLEAN,
   closedate DATE);;
 CREATE TABLE crm_opportunity_contact_role (id TEXT PRIMARY KEY, contactid TEXT, opportunityid TEXT);;
 CREATE TABLE crm_user (id TEXT PRIMARY KEY, name TEXT, email TEXT, isactive BOOLEAN);;
 CREATE TABLE crm_task (id TEXT PRIMARY KEY DEFAULT (@new_id@), whatid TEXT, whoid TEXT, type TEXT, status TEXT,
-  subject TEXT, ownerid TEXT, recipienttransactionid BIGINT UNIQUE);;
+  subject TEXT, ownerid TEXT, description TEXT, activitydate DATE, recipienttransactionid BIGINT UNIQUE);;
 )sql";
 
 inline std::string external_gift_table(sql::Dialect dialect) {

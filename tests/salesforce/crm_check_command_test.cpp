@@ -49,6 +49,28 @@ TEST_F(CrmCheckCommandTest, TellsWhatToDoAboutThePackageOfAnotherOwner) {
                               HasSubstr("is not unique"), HasSubstr("warning tasks: no task is made")));
 }
 
+// SYNC-78, ORG-22
+TEST_F(CrmCheckCommandTest, VerifiesTheFallbackOwnerAndTheAddressesBehindAliases) {
+  sql("UPDATE crm_user SET email = 'sam@example.com' WHERE id = '" + user_ + "'");
+  write_settings(
+      "", "  fallback_owner: " + user_ + "\n  sender_aliases: { \"sam@old.example\": sam@example.com }\n");
+  const auto good = cli_.run({"crm", "check"});
+  EXPECT_EQ(good.code, 0) << good.out << good.err;
+  EXPECT_THAT(good.out, HasSubstr("person accounts: the org has none"));
+  write_settings("",
+                 "  fallback_owner: \"005000000000999AAA\"\n"
+                 "  sender_aliases: { \"sam@old.example\": sam@exmaple.com }\n");
+  const auto bad = cli_.run({"crm", "check"});
+  EXPECT_EQ(bad.code, 78);
+  EXPECT_THAT(
+      bad.out,
+      AllOf(HasSubstr("fault   crm.fallback_owner: the CRM has no user with the Id 005000000000999AAA\n"
+                      "        name the Id of an active user"),
+            HasSubstr("fault   crm.sender_aliases: no active user of the CRM has the address "
+                      "sam@exmaple.com, which sam@old.example stands for")));
+  EXPECT_FALSE(tests::parse_json(cli_.run({"crm", "check", "--json"}).out)["good"].get<bool>());
+}
+
 TEST_F(CrmCheckCommandTest, HasTheSameAsData) {
   const Json json = tests::parse_json(cli_.run({"crm", "check", "--json"}).out);
   EXPECT_EQ(json["good"], true);

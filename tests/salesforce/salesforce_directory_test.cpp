@@ -163,6 +163,23 @@ TEST_F(SalesforceDirectoryTest, UsersAndAccountsAreFound) {
   EXPECT_TRUE(sets->front()[0].active);
 }
 
+// ORG-22
+TEST_F(SalesforceDirectoryTest, APersonAccountIsFoundThroughItsContact) {
+  server_.with_org([](Org& org) {
+    tests::fake_org::Field field;
+    field.name = field.label = "IsPersonAccount";
+    field.column = "ispersonaccount";
+    field.kind = tests::fake_org::Kind::checkbox;
+    org.add_field("crm_account", field);
+  });
+  const std::string person = insert("crm_account", "name, ispersonaccount", "'Rose Lima', 1");
+  const std::string rose = insert("crm_contact", "lastname, name, email, accountid",
+                                  "'Lima', 'Rose Lima', 'rose@example.com', '" + person + "'");
+  const auto found = find("rose@example.com").by_email;
+  ASSERT_THAT(ids(found), ElementsAre(rose));
+  EXPECT_EQ(found[0].account_id, person);
+}
+
 // SIGN-10
 TEST_F(SalesforceDirectoryTest, ThePermissionSetsOfAddressesAreOneCallOfTheLowestClass) {
   const std::string set = scalar("SELECT id FROM crm_permission_set WHERE name = 'giftsync_Integration'");

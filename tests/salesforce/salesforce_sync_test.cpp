@@ -78,6 +78,63 @@ TEST_F(SalesforceSyncTest, AGiftThatIsOverBeforeItsRecordIsMadeGetsACompletedTas
   EXPECT_EQ(store_->sync.find_states(gifts)[0].task, store::TaskState::completed);
 }
 
+// SYNC-75
+TEST_F(SalesforceSyncTest, AnInactiveSendersGiftAndTaskAreOfTheFallbackOwner) {
+  const std::string former = insert("crm_user", "username, lastname, name, email, isactive",
+                                    "'former', 'F', 'F', 'former@example.com', 0");
+  const std::string fallback =
+      insert("crm_user", "username, lastname, name, isactive", "'fallback', 'B', 'B', 1");
+  sql("UPDATE crm_user SET email = 'integration@example.com' WHERE id = '" + user_ + "'");
+  sql("UPDATE crm_user SET email = 'sam@example.com' WHERE id = '" + former + "'");
+  const auto owners = [&] {
+    return scalar(
+        "SELECT group_concat(DISTINCT g.ownerid || ' ' || t.ownerid || ' ' || g.senderid) FROM "
+        "crm_gift_record g JOIN crm_task t ON t.whatid = g.id");
+  };
+  store_.create_gifts(2);
+  EXPECT_EQ(step(0).tasks, 2U);
+  EXPECT_EQ(owners(), user_ + " " + user_ + " " + former) << "the org refuses them, and gets its own user";
+  sql("DELETE FROM crm_task");
+  sql("DELETE FROM crm_gift_record");
+  rules_.fallback_owner = fallback;
+  store_.create_gifts(2);
+  const int before = calls();
+  EXPECT_EQ(step(0).tasks, 2U);
+  EXPECT_EQ(owners(), fallback + " " + fallback + " " + former);
+  EXPECT_EQ(calls() - before, 3) << "people, their owner, and records with tasks";
+}
+
+// SYNC-76, SYNC-77
+TEST_F(SalesforceSyncTest, TheTemplateOfTasksCostsNoCallAndTheOwnersOfAccountsOne) {
+  add_contacts(1);
+  const std::string owner = insert("crm_user", "username, lastname, name, isactive", "'olga', 'O', 'O', 1");
+  sql("UPDATE crm_account SET ownerid = '" + owner + "'");
+  rules_.tasks.subject = "{item} for {recipient}";
+  rules_.tasks.description = "{link}";
+  rules_.tasks.due_days = 5;
+  rules_.tasks.assignee = sync::TaskAssignee::account_owner;
+  store_.create_gifts(1);
+  EXPECT_EQ(step(0).tasks, 1U);
+  EXPECT_EQ(calls(), 3) << "people, owners, and the record with its task";
+  EXPECT_EQ(scalar("SELECT description || ' ' || activitydate || ' ' || ownerid FROM crm_task"),
+            "https://gifts.test/g/x 2023-11-19 " + owner);
+}
+
+// SYNC-76, ORG-21
+TEST_F(SalesforceSyncTest, ATaskTextThatReadsAsAReferenceStaysText) {
+  rules_.tasks.description = "by {sender}";
+  store::NewGiftRequest made;
+  made.request.account = {1};
+  made.request.gift = {7};
+  made.request.sender_email = "sam@example.com";
+  made.request.sender_name = "@{w0[0].id}";
+  made.request.created_at = kSentAt;
+  made.recipients.push_back({"ada@example.com", "", "", "Hi"});
+  store_->gifts.create(std::span(&made, 1));
+  EXPECT_EQ(step(0).tasks, 1U);
+  EXPECT_EQ(scalar("SELECT description FROM crm_task"), "by @{w0[0].id}");
+}
+
 // ORG-20
 TEST_F(SalesforceSyncTest, ABatchThatDoesNotFitOneCallHasItsTasksInASecondOne) {
   crm_ = make_crm({.most_rows = kLeastRows});

@@ -106,6 +106,11 @@ class ShortDirectory : public Directory {
       if (one) shorten(*one);
     return found;
   }
+  std::vector<std::string> find_account_owners(Ids accounts) override {
+    auto found = org_.find_account_owners(org_ids(kAccountIds, accounts));
+    for (std::string& one : found) shorten(one);
+    return found;
+  }
   std::vector<std::vector<CrmUser>> find_users_by_email(Ids keys) override {
     auto found = org_.find_users_by_email(keys);
     for (std::vector<CrmUser>& some : found)

@@ -285,6 +285,21 @@ TEST_P(UntypedColumnReconciliation, EmptyTextEqualsUnknownPrice) {
   EXPECT_THAT(reconcile_all().at(ada.value).differences, SizeIs(1));
 }
 
+// SYNC-73
+TEST_P(UntypedColumnReconciliation, ARecordFromBeforeTheCampaignFieldIsNoDrift) {
+  const auto ada = send("ada@example.com");
+  sql("UPDATE gift_request SET utm_campaign_id = 'spring-2026'");
+  sync();
+  EXPECT_EQ(record(ada.value, "utm_campaign_id"), "spring-2026");
+  set(ada.value, "utm_campaign_id = NULL");
+  EXPECT_EQ(reconcile_all().at(ada.value).kind, Kind::unchanged);
+  EXPECT_THAT(reconcile_all().at(ada.value).differences, IsEmpty());
+  set(ada.value, "utm_campaign_id = 'autumn-2026'");
+  const ReconciliationFinding found = reconcile_all().at(ada.value);
+  ASSERT_THAT(found.differences, SizeIs(1));
+  EXPECT_EQ(found.differences[0].wanted, "spring-2026");
+}
+
 TEST_P(UntypedColumnReconciliation, RecordIsAdoptedOnceReadable) {
   old_record(900, ", recipienttransactionstatus, opened_date_time", ", 'opened', '01/02/2024'");
   old_record(901, ", recipienttransactionstatus, redeemed_date_time", ", 'sent', ''");

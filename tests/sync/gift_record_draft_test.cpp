@@ -79,6 +79,111 @@ TEST(GiftRecordDraftTest, TextBeyondItsFieldIsCutWithAWarning) {
   EXPECT_EQ(draft.warnings.front(), "Message was cut to its 131072 characters in the CRM");
 }
 
+/// A gift whose texts try to be placeholders.
+store::Gift gift_for_task() {
+  store::Gift made = gift(SendMode::email);
+  made.request.item_name = "Coffee";
+  made.request.sender_name = "{link}";
+  made.request.utm_campaign_id = "spring-2026";
+  made.request.costs.item = Money{550};
+  made.transaction.first_name = "Ada";
+  made.transaction.email = "ada@example.com";
+  made.transaction.status = Status::delivered;
+  return made;
+}
+
+crm::TaskUpsert task_of(const store::Gift& gift, const TaskRules& rules) {
+  store::CrmSyncState state;
+  state.task = store::TaskState::wanted;
+  const auto draft = draft_gift_record(gift, state.decision, "https://gifts.test/g/x", "005DAEMON");
+  return *next_task_write(gift, state, draft.record, rules, true);
+}
+
+// SYNC-76
+TEST(TaskTemplateTest, PlaceholdersStandForTheGiftsValuesOnce) {
+  struct Case {
+    const char* form;
+    const char* text;
+  };
+  constexpr Case kCases[] = {{"Gift sent: {name}", "Gift sent: Coffee for Ada"},
+                             {"{item} to {recipient}", "Coffee to Ada"},
+                             {"by {sender}", "by {link}"},
+                             {"{campaign}/{status}/{price}", "spring-2026/delivered/5.50"},
+                             {"{link}{link}", "https://gifts.test/g/xhttps://gifts.test/g/x"},
+                             {"no placeholder", "no placeholder"}};
+  for (const Case& one : kCases) {
+    EXPECT_EQ(task_text_fault(one.form), "") << one.form;
+    const TaskRules rules{true, "Other", "Not Started", "Completed", one.form, one.form};
+    EXPECT_EQ(task_of(gift_for_task(), rules).subject, one.text) << one.form;
+    EXPECT_EQ(task_of(gift_for_task(), rules).description, one.text) << one.form;
+  }
+  store::Gift bare = gift(SendMode::email);
+  const TaskRules rules{true, "Other", "Not Started", "Completed", "{item}, {campaign}, {price}, {sender}"};
+  EXPECT_EQ(task_of(bare, rules).subject, "Gift, , , rose@example.com") << "unknown values are empty";
+}
+
+// SYNC-76
+TEST(TaskTemplateTest, WhatIsNoPlaceholderIsAFault) {
+  for (const char* form : {"{nme}", "{Name}", "{ name }", "{}", "{name", "name}", "{{name}}", "{name}}", "{"})
+    EXPECT_NE(task_text_fault(form), "") << form;
+  EXPECT_EQ(task_text_fault("for {recipient} of {company}"), "in which \"{company}\" is no placeholder");
+  EXPECT_EQ(task_text_fault(""), "");
+}
+
+// SYNC-76
+TEST(TaskTemplateTest, TextsAreCutAndTheDueDateIsADayAfterTheSending) {
+  store::Gift sent = gift_for_task();  // 2023-11-14T22:13:20Z
+  sent.request.sender_name.clear();
+  for (int i = 0; i < 300; ++i) sent.request.sender_name += "\u00e9";
+  TaskRules rules{true, "Other", "Not Started", "Completed", "{sender}"};
+  EXPECT_EQ(count_code_points(task_of(sent, rules).subject), 255u);
+  EXPECT_EQ(task_of(sent, rules).description, "");
+  EXPECT_EQ(task_of(sent, rules).due_date, "");
+  rules.due_days = 1;
+  EXPECT_EQ(task_of(sent, rules).due_date, "2023-11-15");
+  rules.due_days = 60;
+  EXPECT_EQ(task_of(sent, rules).due_date, "2024-01-13");
+}
+
+// SYNC-75, SYNC-77
+TEST(OwnersTest, FollowTheAssigneeAndTheFallback) {
+  using Assignee = TaskAssignee;
+  struct Case {
+    const char* record_owner;
+    const char* sender;
+    Assignee assignee;
+    const char* fallback;
+    const char* record;
+    const char* task;
+  };
+  // The account is of ACC; GONE and OLD are unknown or inactive.
+  const OwnerFacts facts{{"GONE", "OLD"}, {{"001A", "ACC"}, {"001O", "OLD"}}};
+  const Case cases[] = {{"ANA", "BOB", Assignee::owner, "", "ANA", "ANA"},
+                        {"ANA", "BOB", Assignee::owner, "FALL", "ANA", "ANA"},
+                        {"GONE", "BOB", Assignee::owner, "", "GONE", "GONE"},
+                        {"GONE", "BOB", Assignee::owner, "FALL", "FALL", "FALL"},
+                        {"", "", Assignee::owner, "", "", ""},
+                        {"", "", Assignee::owner, "FALL", "FALL", "FALL"},
+                        {"ANA", "BOB", Assignee::sender, "FALL", "ANA", "BOB"},
+                        {"ANA", "OLD", Assignee::sender, "FALL", "ANA", "FALL"},
+                        {"ANA", "OLD", Assignee::sender, "", "ANA", "OLD"},
+                        {"ANA", "", Assignee::sender, "FALL", "ANA", "ANA"},
+                        {"ANA", "BOB", Assignee::account_owner, "FALL", "ANA", "ACC"},
+                        {"OLD", "BOB", Assignee::account_owner, "FALL", "FALL", "ACC"}};
+  for (const Case& one : cases) {
+    store::MatchDecision decision;
+    decision.sender_id = one.sender;
+    decision.account_id = "001A";
+    const Owners owners = owners_of(one.record_owner, decision, one.assignee, one.fallback, facts);
+    EXPECT_EQ(owners.record, one.record) << &one - cases;
+    EXPECT_EQ(owners.task, one.task) << &one - cases;
+  }
+  store::MatchDecision other;
+  EXPECT_EQ(owners_of("ANA", other, Assignee::account_owner, "FALL", facts).task, "ANA") << "no account";
+  other.account_id = "001O";
+  EXPECT_EQ(owners_of("ANA", other, Assignee::account_owner, "FALL", facts).task, "FALL");
+}
+
 TEST(GiftRecordDraftTest, GiftWithoutSentChangeKeepsItsCreationTime) {
   constexpr UtcMillis kSent{1'700'000'000'000};
   tests::TemporaryDatabase database(sql::Dialect::sqlite);

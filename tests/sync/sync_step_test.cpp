@@ -442,6 +442,119 @@ TEST_P(SyncStep, TheIdsThatTheCrmSaysAreGivenBackWithTheNextWrite) {
   EXPECT_EQ(write(30).crm_id, "") << "a deleted record has none";
 }
 
+/// Knows the users and account owners of a test.
+class CrmWithOwners : public CrmWithIds {
+ public:
+  std::map<std::string, crm::CrmUser> users;
+  std::map<std::string, std::string> account_owners;
+  std::vector<std::string> asked_users;
+  bool refuses_questions = false;
+
+  std::vector<std::optional<crm::CrmUser>> find_users_by_id(std::span<const std::string> ids) override {
+    if (refuses_questions) throw DependencyPause(kNow + kHourMillis, "users are hidden", false, false);
+    asked_users.insert(asked_users.end(), ids.begin(), ids.end());
+    std::vector<std::optional<crm::CrmUser>> found;
+    for (const std::string& id : ids)
+      found.push_back(users.contains(id) ? std::optional(users.at(id)) : std::nullopt);
+    return found;
+  }
+  std::vector<std::string> find_account_owners(std::span<const std::string> ids) override {
+    std::vector<std::string> found;
+    for (const std::string& id : ids) found.push_back(account_owners[id]);
+    return found;
+  }
+};
+
+// SYNC-12, SYNC-74, SYNC-75
+TEST_P(SyncStep, EachStateOfTheSenderHasItsSenderAndOwner) {
+  struct Case {
+    const char* name;
+    const char* user;  ///< whom the address finds
+    bool is_active;
+    const char* alias;
+    const char* fallback;
+    const char* sender;
+    const char* owner;
+  };
+  constexpr Case kCases[] = {{"known", "005S", true, "", "", "005S", "005S"},
+                             {"known with a fallback", "005S", true, "", "005F", "005S", "005S"},
+                             {"unknown", "", true, "", "", "(absent)", "(absent)"},
+                             {"unknown with a fallback", "", true, "", "005F", "(absent)", "005F"},
+                             {"inactive", "005S", false, "", "", "005S", "005S"},
+                             {"inactive with a fallback", "005S", false, "", "005F", "005S", "005F"},
+                             {"alias", "", true, "ana@example.com", "", "005A", "005A"},
+                             {"alias of no one", "", true, "no@example.com", "005F", "(absent)", "005F"}};
+  for (const Case& one : kCases) {
+    CrmWithOwners crm;
+    if (*one.user != '\0')
+      crm.users_by_email["sam@example.com"] = {one.user, "Sam", "sam@example.com", one.is_active};
+    crm.users_by_email["ana@example.com"] = {"005A", "Ana", "ana@example.com", true};
+    for (const auto& [key, user] : crm.users_by_email) crm.users[user.id] = user;
+    rules_.tasks = {true, "Other", "Not Started", "Completed"};
+    rules_.fallback_owner = one.fallback;
+    rules_.sender_aliases.clear();
+    if (*one.alias != '\0') rules_.sender_aliases["sam@example.com"] = one.alias;
+    const TransactionId gift = send("ada@example.com");
+    const SyncStepStats stats = sync_step(*store_, crm, rules_, {"one", 60'000}, kNow);
+    ASSERT_EQ(stats.created, 1U) << one.name;
+    const auto text_in = [&](GiftField field) {
+      const auto* value = std::get_if<std::string>(&crm.records.at(gift.value).get(field));
+      return value ? *value : "(absent)";
+    };
+    EXPECT_EQ(text_in(GiftField::sender), one.sender) << one.name;
+    EXPECT_EQ(text_in(GiftField::actual_sender), one.sender) << one.name;
+    EXPECT_EQ(text_in(GiftField::owner), one.owner) << one.name;
+    EXPECT_EQ(text_in(GiftField::sender_email), "Sam@Example.com") << one.name;
+    const bool is_unknown = std::string(one.sender) == "(absent)";
+    EXPECT_EQ(stats.warnings.size(), is_unknown ? 1U : 0U) << one.name;
+    ASSERT_THAT(crm.tasks_with_ids.given, SizeIs(1)) << one.name;
+    const std::string owner = one.owner;
+    EXPECT_EQ(crm.tasks_with_ids.given[0].owner_id, owner == "(absent)" ? "" : owner) << one.name;
+    if (*one.fallback == '\0') {
+      EXPECT_THAT(crm.asked_users, IsEmpty()) << one.name;
+    }
+  }
+}
+
+// SYNC-75
+TEST_P(SyncStep, TheIntegrationUserIsNotLookedUpAndARefusedQuestionStopsNoRecord) {
+  CrmWithOwners crm;
+  rules_.fallback_owner = "005F";
+  rules_.integration_user = "005I";
+  send("ada@example.com");
+  EXPECT_EQ(sync_step(*store_, crm, rules_, {"one", 60'000}, kNow).created, 1U);
+  EXPECT_THAT(crm.asked_users, IsEmpty());
+  rules_.integration_user.clear();
+  crm.users_by_email["sam@example.com"] = {"005S", "Sam", "sam@example.com", false};
+  crm.refuses_questions = true;
+  const TransactionId gift = send("bob@example.com");
+  EXPECT_EQ(sync_step(*store_, crm, rules_, {"one", 60'000}, kNow).created, 1U);
+  EXPECT_EQ(crm.records.at(gift.value).get(GiftField::owner), FieldValue(std::string("005S")))
+      << "the CRM refuses such an owner itself";
+}
+
+// SYNC-77
+TEST_P(SyncStep, ATaskIsAssignedToTheOwnerOfTheAccountAlsoByALaterAttempt) {
+  CrmWithOwners crm;
+  crm.contacts_by_email["ada@example.com"] = {"003A", "Ada", "001A", false, "Email", ""};
+  crm.account_owners["001A"] = "005O";
+  crm.users["005O"] = {"005O", "Olga", "", true};
+  rules_.integration_user = "005I";
+  rules_.fallback_owner = "005F";
+  rules_.tasks = {true, "Other", "Not Started", "Completed", "{link}"};
+  rules_.tasks.assignee = TaskAssignee::account_owner;
+  crm.tasks_with_ids.paused_until = kNow + kMinuteMillis;
+  const TransactionId gift = send("ada@example.com");
+  EXPECT_EQ(sync_step(*store_, crm, rules_, {"one", 60'000}, kNow).created, 1U);
+  EXPECT_EQ(crm.records.at(gift.value).get(GiftField::owner), FieldValue(std::string("005I")));
+  crm.tasks_with_ids.paused_until.reset();
+  crm.tasks_with_ids.given.clear();
+  EXPECT_EQ(sync_step(*store_, crm, rules_, {"one", 60'000}, kNow + kMinuteMillis).tasks, 1U);
+  ASSERT_THAT(crm.tasks_with_ids.given, SizeIs(1));
+  EXPECT_EQ(crm.tasks_with_ids.given[0].owner_id, "005O");
+  EXPECT_EQ(crm.tasks_with_ids.given[0].subject, "https://gifts.test/g/" + std::to_string(gift.value));
+}
+
 // SYNC-25
 TEST_P(SyncStep, ARowRestsAsLongAsTheCrmSaysWithinTheLimits) {
   const TransactionId gift = send("ada@example.com");

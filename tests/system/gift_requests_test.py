@@ -119,7 +119,7 @@ class GiftRequests(daemon_fixture.DaemonTestCase):
         self.assertEqual(response.status, 400, response)
 
     # ---- POST /api/v1/webhooks/gift_requests -------------------------------------------------------------------------
-    # HTTP-9, HTTP-2
+    # HTTP-9, HTTP-2, SYNC-73
     def test_urls_are_returned_and_nothing_is_mailed(self):
         body = {**gift_request("zoe@example.com", {"email": "li@example.com", "first_name": "Li"}, by_email=False),
                 "utm_campaign_id": "autumn"}
@@ -137,6 +137,8 @@ class GiftRequests(daemon_fixture.DaemonTestCase):
         self.assertEqual(recipients[0]["phone_number"], "")
         record = self.wait_record(recipients[0]["recipient_transaction_id"], "sent")
         self.assertIsNone(record["DeliveryType"])
+        self.assertEqual(self.fixture.query("SELECT utm_campaign_id FROM crm_gift_record WHERE recipienttransactionid = "
+                                            f"{recipients[0]['recipient_transaction_id']}"), [("autumn",)])
         read = self.client.get(f"{SEND}/{response.json()['data']['id']}").json()["data"]
         self.assertEqual((read["utm_campaign_id"], read["delivery"]), ("autumn", "urls"))
         story = self.fixture.ctl_json("gift", "show", str(recipients[0]["recipient_transaction_id"]))

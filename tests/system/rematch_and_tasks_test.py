@@ -1,12 +1,16 @@
 #!/usr/bin/python3
 """Tasks and rematching beside a running daemon, before and after contacts are added to the CRM."""
+import datetime
 import json
+import re
 import unittest
 
 import daemon_fixture
 from http_client import Client
 
-SETTINGS = 'matching: { on_no_match: skip }\ntasks: { enabled: true, type: Email, completed_status: Done }\n'
+SETTINGS = ('matching: { on_no_match: skip }\n'
+            'tasks: { enabled: true, type: Email, completed_status: Done, description: "{recipient}, {price}: {link}",'
+            ' due_days: 3, assignee: account_owner }\n')
 
 
 class RematchAndTasks(daemon_fixture.DaemonTestCase):
@@ -31,7 +35,9 @@ class RematchAndTasks(daemon_fixture.DaemonTestCase):
         self.assertEqual(self.fixture.gift_records(), [])
         self.assertEqual(self.fixture.ctl_json("task", "list"), [])
 
-        self.import_rows("contact", "Id,Email\n003A,ada@example.com\n")
+        self.import_rows("user", "Id,Name,IsActive\n005O,Olga,true\n")
+        self.import_rows("account", "Id,Name,OwnerId\n001A,Acme,005O\n")
+        self.import_rows("contact", "Id,Email,AccountId\n003A,ada@example.com,001A\n")
         self.import_rows("opportunity", "Id,StageName,IsClosed,CloseDate\n006A,New,false,2027-01-01\n")
         self.import_rows("opportunity_contact_role", "Id,ContactId,OpportunityId\n00KA,003A,006A\n")
         would = self.fixture.ctl_json("rematch", "--unmatched", "--dry-run")["gifts"]
@@ -44,6 +50,14 @@ class RematchAndTasks(daemon_fixture.DaemonTestCase):
         task = daemon_fixture.wait_until(lambda: next(iter(self.fixture.ctl_json("task", "list")), None), "the task", pace_seconds=0.1)
         self.assertEqual((task["WhoId"], task["Type"], task["Status"]), ("003A", "Email", "Not Started"))
         self.assertEqual(self.fixture.query("SELECT id FROM crm_gift_record"), [(task["WhatId"],)])
+        # SYNC-76, SYNC-77
+        self.assertEqual(task["OwnerId"], "005O")
+        description, link, due, sent = self.fixture.query(
+            "SELECT t.description, g.recipienttransactionlink, cast(t.activitydate as text), "
+            "cast(g.recipienttransactioncreatedat as text) FROM crm_task t JOIN crm_gift_record g ON g.id = t.whatid")[0]
+        self.assertRegex(description, rf"^[^,]+, \d+\.\d\d: {re.escape(link)}$")
+        days = (datetime.date.fromisoformat(due) - datetime.date.fromisoformat(sent[:10])).days
+        self.assertEqual(days, 3)
 
         change.update(status="redeemed", occurred_at="2026-01-02T10:00:00Z", event_id="e2")
         self.fixture.ctl("change", "import", self.fixture.write("redeemed.ndjson", json.dumps(change) + "\n"))

@@ -14,6 +14,7 @@ namespace giftsync::salesforce {
 namespace {
 
 constexpr std::size_t kSubjectLength = 255;
+constexpr std::size_t kTaskDescriptionLength = 32'000;
 constexpr std::size_t kEmailLength = 80;
 
 bool is_in(const std::vector<GiftField>& fields, GiftField field) {
@@ -135,6 +136,8 @@ std::string task_create_row(const ApiNames& names, const crm::TaskUpsert& task, 
   add("Type", task.type);
   add("Status", task.status);
   add("Subject", cut_to_utf16(task.subject, kSubjectLength));
+  add("Description", cut_to_utf16(task.description, kTaskDescriptionLength));
+  add("ActivityDate", task.due_date);
   row.add_number(names.field(OwnField::task_transaction), task.transaction.value);
   return row.text();
 }

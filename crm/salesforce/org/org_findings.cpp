@@ -48,6 +48,16 @@ void check_organization(const OrgFacts& facts, FindingList& list) {
                        facts.is_sandbox ? ", a sandbox" : ", not a sandbox"));
 }
 
+/// Each of them has a contact, by which matching finds it.
+void check_person_accounts(const OrgFacts& facts, FindingList& list) {
+  const ObjectFacts* account = facts.find("account");
+  if (account == nullptr) return;
+  list.add(Severity::note, "person accounts",
+           account->find("IsPersonAccount") == nullptr
+               ? "the org has none"
+               : "the org has them; a recipient is found through the contact of the person account");
+}
+
 void check_user(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list) {
   const UserFacts& user = facts.user;
   const std::string subject = "user " + (user.username.empty() ? user.id : user.username);
@@ -182,6 +192,13 @@ void check_offers(const OrgFacts& facts, const OrgExpectations& expected, OrgRep
              expected.has_tasks ? "deploy giftsync's package with \"giftsyncctl crm setup\" and assign its "
                                   "permission set, or set tasks.enabled to false"
                                 : "");
+  const ObjectFacts* tasks = facts.find("task");
+  for (const std::string& wanted : expected.task_fields) {
+    const FieldFacts* field = tasks == nullptr ? nullptr : tasks->find(expected.names.field("task", wanted));
+    if (expected.has_tasks && !task && (field == nullptr || !field->is_createable))
+      list.add(Severity::fault, "Task." + wanted, "the user may not write it, so no task is made",
+               list.to_write());
+  }
   std::optional<std::string> request = request_problem(facts, expected.names);
   if (report.mode == OrgMode::bare) request = "they need giftsync's package and guarded mode";
   report.offers_requests = !request.has_value();
@@ -291,6 +308,7 @@ OrgReport check(const OrgFacts& facts, const OrgExpectations& expected) {
   report.mode = found.mode;
   report.reason = found.reason;
   check_organization(facts, list);
+  check_person_accounts(facts, list);
   check_user(facts, expected, list);
   check_mode(facts, expected, report, list);
   check_offers(facts, expected, report, list);

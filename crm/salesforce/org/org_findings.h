@@ -30,6 +30,7 @@ struct OrgExpectations {
   std::string integration_user = {};  ///< crm.integration_user; may be empty
   bool is_bare = false;               ///< the settings ask for bare mode
   bool has_tasks = false;
+  std::vector<std::string> task_fields = {};  ///< that only some settings fill: Description, ActivityDate
   bool has_requests = false;
   bool auto_approves_requests = false;  ///< the default of Auto-Approved that the settings have
   int share_percent = 20;

@@ -71,6 +71,18 @@ std::vector<std::optional<std::string>> SalesforceDirectory::find_accounts_of_co
   return results;
 }
 
+std::vector<std::string> SalesforceDirectory::find_account_owners(Ids account_ids) {
+  const std::vector<std::string> accounts = distinct({account_ids.begin(), account_ids.end()});
+  std::map<std::string, std::string> found;
+  const auto statements = [&](Ids some) { return owners_of_accounts(names_, some); };
+  each_row(calls_, query_of(Ids(accounts), statements), CallPurpose::matching, [&](const JsonValue& row) {
+    found[short_id(text_at(row, "Id"))] = text_of_value(value_at(row, names_.field("account", "OwnerId")));
+  });
+  std::vector<std::string> results;
+  for (const std::string& account : account_ids) results.push_back(found[short_id(account)]);
+  return results;
+}
+
 // Who the recipients of gifts are, in as few calls as possible. Addresses of contacts, of
 // leads and of users and the opportunities of contacts are one call. Phone numbers are asked for in a second
 // one, as far as matching uses them: a person that an address finds is preferred.

@@ -28,6 +28,7 @@ class SalesforceDirectory : public crm::Directory {
       std::span<const std::string> contact_ids) override;
   std::vector<std::vector<crm::CrmUser>> find_users_by_email(
       std::span<const std::string> email_keys) override;
+  std::vector<std::string> find_account_owners(std::span<const std::string> account_ids) override;
   std::vector<std::optional<crm::CrmUser>> find_users_by_id(std::span<const std::string> ids) override;
   std::optional<std::vector<std::vector<crm::PermissionSetAssignment>>> permission_sets(
       std::span<const std::string> user_ids) override;

@@ -141,6 +141,11 @@ std::vector<Statement> accounts_of_contacts(const ApiNames& names, std::span<con
              id_literals(contact_ids));
 }
 
+std::vector<Statement> owners_of_accounts(const ApiNames& names, std::span<const std::string> account_ids) {
+  return ask({{"Id", names.field("account", "OwnerId")}, names.object("account"), {}, "Id ASC", 0}, {"Id"},
+             id_literals(account_ids));
+}
+
 std::vector<Statement> converted_leads(const ApiNames& names, std::span<const std::string> lead_ids) {
   const Select select{{"Id", "ConvertedContactId", "ConvertedContact.Name", "ConvertedContact.AccountId"},
                       names.object("lead"),

@@ -41,6 +41,7 @@ std::vector<Statement> roles_by_contact(const ApiNames& names, const crm::OrderB
 std::vector<Statement> users_by_email(const ApiNames& names, std::span<const std::string> email_keys);
 std::vector<Statement> users_by_id(const ApiNames& names, std::span<const std::string> ids);
 std::vector<Statement> accounts_of_contacts(const ApiNames& names, std::span<const std::string> contact_ids);
+std::vector<Statement> owners_of_accounts(const ApiNames& names, std::span<const std::string> account_ids);
 std::vector<Statement> converted_leads(const ApiNames& names, std::span<const std::string> lead_ids);
 std::vector<Statement> persons_by_id(const ApiNames& names, crm::PersonObject object,
                                      std::span<const std::string> ids);

@@ -338,6 +338,17 @@ std::vector<std::optional<std::string>> ExternalDirectory::find_accounts_of_cont
                                      contact_ids);
 }
 
+std::vector<std::string> ExternalDirectory::find_account_owners(std::span<const std::string> account_ids) {
+  const MappedTables& tables = crm_.tables();
+  if (!tables.type("account", "OwnerId")) return std::vector<std::string>(account_ids.size());
+  const std::string query =
+      "SELECT " + tables.text("p", "account", "Id") + ", " + tables.text("p", "account", "OwnerId") +
+      " FROM " + tables.rows("account") + " AND " +
+      sql::in_list(tables.dialect(), tables.column("p", "account", "Id"), "accounts", true);
+  return crm::sql_crm::read_account_owners(
+      crm_.database(), query, sql::list_of(tables.dialect(), crm_id_forms(account_ids)), account_ids);
+}
+
 std::vector<ConvertedLead> ExternalDirectory::find_converted_leads(std::span<const std::string> lead_ids) {
   const MappedTables& tables = crm_.tables();
   const Keys leads = crm_id_forms(lead_ids);

@@ -27,6 +27,7 @@ class ExternalDirectory : public Directory {
       std::span<const std::string> contact_ids) override;
   std::vector<ConvertedLead> find_converted_leads(std::span<const std::string> lead_ids) override;
   std::vector<std::vector<CrmUser>> find_users_by_email(std::span<const std::string> email_keys) override;
+  std::vector<std::string> find_account_owners(std::span<const std::string> account_ids) override;
   std::vector<std::optional<CrmUser>> find_users_by_id(std::span<const std::string> ids) override;
   std::optional<std::vector<std::vector<PermissionSetAssignment>>> permission_sets(
       std::span<const std::string> user_ids) override;

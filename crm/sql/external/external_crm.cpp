@@ -26,7 +26,7 @@ struct Columns {
   std::string names;
   std::string values;
 };
-Columns written_columns(const MappedTables& tables) {
+Columns written_columns(const MappedTables& tables, const std::vector<std::string>& more_fields) {
   Columns columns;
   const auto add = [&](const char* field, const std::string& value) {
     const std::string name = tables.mapping().column_name(kTask, field);
@@ -40,11 +40,14 @@ Columns written_columns(const MappedTables& tables) {
   for (const char* field : {"WhoId", "Type", "Status", "Subject", "OwnerId"})
     add(field, tables.cast("c" + std::to_string(cell++), kTask, field));
   add("WhatId", tables.column("g", kGiftObject, "Id"));
+  for (const std::string& field : more_fields)
+    add(field.c_str(), tables.cast(field == kTaskDescription ? "c7" : "c8", kTask, field));
   return columns;
 }
 
-std::string insert_statement(const MappedTables& tables, const std::string& cells) {
-  const Columns columns = written_columns(tables);
+std::string insert_statement(const MappedTables& tables, const std::vector<std::string>& more_fields,
+                             const std::string& cells) {
+  const Columns columns = written_columns(tables, more_fields);
   const std::string column = crm::sql_crm::quoted(tables.mapping().column_name(kTask, kTransaction));
   return "INSERT INTO " + tables.table(kTask) + " (" + columns.names + ") SELECT " + columns.values +
          " FROM " + cells + " JOIN " + tables.table(kGiftObject) + " g ON " +
@@ -57,7 +60,8 @@ std::string insert_statement(const MappedTables& tables, const std::string& cell
 class ExternalTasks : public Tasks {
  public:
   /// Unless `enabled` the table may not be mapped: every row is `unchanged`, and there is no task.
-  ExternalTasks(ExternalDatabase& crm, bool enabled) : crm_(crm), enabled_(enabled) {}
+  ExternalTasks(ExternalDatabase& crm, bool enabled, std::vector<std::string> more_fields)
+      : crm_(crm), enabled_(enabled), more_fields_(std::move(more_fields)) {}
 
   std::vector<RowResult> upsert(std::span<const TaskUpsert> rows) override;
   std::vector<Task> page(TransactionId after, std::size_t limit) override;
@@ -65,6 +69,7 @@ class ExternalTasks : public Tasks {
  private:
   ExternalDatabase& crm_;
   const bool enabled_;
+  const std::vector<std::string> more_fields_;
 };
 
 std::vector<RowResult> ExternalTasks::upsert(std::span<const TaskUpsert> rows) {
@@ -75,7 +80,7 @@ std::vector<RowResult> ExternalTasks::upsert(std::span<const TaskUpsert> rows) {
       const crm::sql_crm::TaskTables written{
           transaction_table(tables, kTask),
           crm::sql_crm::quoted(tables.mapping().column_name(kTask, "Status")),
-          [&](const std::string& cells) { return insert_statement(tables, cells); },
+          [&](const std::string& cells) { return insert_statement(tables, more_fields_, cells); },
           transaction_table(tables, kGiftObject)};
       return crm::sql_crm::write_tasks(session, written, some, [&](const crm::sql_crm::RowIds& ids) {
         return missing_rows(session, tables, ids);
@@ -200,7 +205,7 @@ class ExternalCrm : public Crm {
       : database_(options),
         directory_(database_, options.match_fields),
         gift_records_(database_, options.newest_versions, options.tasks),
-        tasks_(database_, options.tasks),
+        tasks_(database_, options.tasks, options.task_fields),
         rows_(database_, options),
         status_log_(database_.database(), options.status_log, crm::sql_crm::SqlStatusLog::Index::never) {}
 

@@ -32,6 +32,10 @@ struct ExternalCrmNames {
       columns;  ///< "contact.Email" to column; "-": this CRM does not have the field
 };
 
+/// Fields of tasks that only some settings fill.
+inline constexpr const char* kTaskDescription = "Description";
+inline constexpr const char* kDueDate = "ActivityDate";
+
 struct ExternalCrmOptions {
   sql::Dsn database;
   ExternalCrmNames names;
@@ -43,6 +47,8 @@ struct ExternalCrmOptions {
   std::function<std::vector<std::pair<TransactionId, std::int64_t>>(std::span<const TransactionId>)>
       newest_versions;
   crm::sql_crm::StatusLogLocation status_log = {};  ///< a table of this database
+  std::vector<std::string> task_fields = {};        ///< of kTaskDescription and kDueDate those that tasks get
+  bool account_owners = false;                      ///< tasks are assigned to them
 };
 
 std::unique_ptr<Crm> make_external_crm(const ExternalCrmOptions& options);

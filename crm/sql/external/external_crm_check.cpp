@@ -151,12 +151,16 @@ class ExternalCrmCheck {
     const crm::sql_crm::Column* column = crm::sql_crm::find_column(columns, name);
     // Nothing but a task refers to a gift record's id.
     const bool is_unused = wanted.object == "gift_record" && wanted.field == "Id" && !options_.tasks;
+    const bool is_day = wanted.field == kDueDate;
+    const bool holds_day = is_day && column && column->type == crm::sql_crm::ColumnType::date;
     if (!column) {
       add_fault(key, mapping_.table_name(wanted.object) + " has no column " + name + requester +
                          "; name its column" + (needed ? "" : ", or write \"-\" to do without it"));
-    } else if (!is_order_by(wanted) && !is_unused && !is_usable(dialect_, wanted.type, column->type)) {
+    } else if (!is_order_by(wanted) && !is_unused && !holds_day &&
+               !is_usable(dialect_, wanted.type, column->type)) {
       add_fault(key, mapping_.table_name(wanted.object) + "." + name + " is of type " + column->sql_type +
-                         "; it must hold " + expected_type(wanted.type) + (is_id(wanted) ? kTextIdHint : ""));
+                         "; it must hold " + (is_day ? "a date" : expected_type(wanted.type)) +
+                         (is_id(wanted) ? kTextIdHint : ""));
     }
   }
   /// Two fields that are written into one column: one of them would be lost, or every write fail.

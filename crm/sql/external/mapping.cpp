@@ -26,9 +26,11 @@ const FieldDescriptor* gift_field(const std::string& field) {
   return nullptr;
 }
 
-/// The CRM maintains these itself; they are written only where the settings name their columns.
-bool is_owned_by_crm(GiftField field) {
-  return field == GiftField::created_by || field == GiftField::owner || field == GiftField::last_modified_by;
+/// Written only where the settings name their columns: the CRM maintains them itself, or tables made for an
+/// older giftsync lack them.
+bool must_be_named(GiftField field) {
+  return field == GiftField::created_by || field == GiftField::owner ||
+         field == GiftField::last_modified_by || field == GiftField::utm_campaign_id;
 }
 
 }  // namespace
@@ -56,7 +58,7 @@ std::string Mapping::column_name(const std::string& object, const std::string& f
   const auto given = columns_.find(ascii_lower(object + "." + field));
   if (given != columns_.end()) return given->second == "-" ? std::string() : given->second;
   if (gift) {
-    if (gift->owner == FieldOwner::crm || is_owned_by_crm(static_cast<GiftField>(gift - kGiftFields.data())))
+    if (gift->owner == FieldOwner::crm || must_be_named(static_cast<GiftField>(gift - kGiftFields.data())))
       return {};
     return ascii_lower(api_name(*gift, names_.name_space));
   }
@@ -121,6 +123,10 @@ std::vector<UsedField> used_fields(const ExternalCrmOptions& options) {
   if (options.tasks) {
     want("task", {"Id", "WhatId", "WhoId", "Type", "Status", "Subject", "OwnerId"});
     want("task", {"RecipientTransactionId"}, FieldType::number);
+    for (const std::string& field : options.task_fields)
+      wanted.push_back({"task", field, field == kDueDate ? FieldType::date_time : FieldType::long_text,
+                        field == kDueDate ? "tasks.due_days" : "tasks.description"});
+    if (options.account_owners) wanted.push_back({"account", "OwnerId", FieldType::text, "tasks.assignee"});
   }
   want("gift_record", {"Id"});
   for (const FieldDescriptor& field : kGiftFields)

@@ -73,6 +73,8 @@ class PrivilegeCheck {
       for (const char* field :
            {"RecipientTransactionId", "WhoId", "Type", "Status", "Subject", "OwnerId", "WhatId"})
         add("INSERT", mapping_.column_name(object, field));
+      for (const std::string& field : options_.task_fields)
+        add("INSERT", mapping_.column_name(object, field));
       add("UPDATE", mapping_.column_name(object, "Status"));
     }
     return needed;

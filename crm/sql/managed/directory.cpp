@@ -186,6 +186,15 @@ std::vector<std::optional<std::string>> ManagedDirectory::find_accounts_of_conta
       sql::list_of(dialect, contacts), contact_ids);
 }
 
+std::vector<std::string> ManagedDirectory::find_account_owners(std::span<const std::string> account_ids) {
+  const sql::Dialect dialect = database_.dialect();
+  return crm::sql_crm::read_account_owners(database_,
+                                           "SELECT a.id, coalesce(a.ownerid, '') FROM crm_account a WHERE " +
+                                               sql::in_list(dialect, "a.id", "accounts", true) +
+                                               not_deleted(dialect, "account", "a"),
+                                           sql::list_of(dialect, crm_id_forms(account_ids)), account_ids);
+}
+
 std::vector<ConvertedLead> ManagedDirectory::find_converted_leads(std::span<const std::string> lead_ids) {
   const std::vector<std::string> leads = crm_id_forms(lead_ids);
   if (leads.empty()) return {};

@@ -36,6 +36,19 @@ TEST(OrgFindings, AnOrgWithThePackageHasNothingButNotes) {
   EXPECT_FALSE(report.has_faults());
 }
 
+// ORG-22
+TEST(OrgFindings, SaysWhetherTheOrgHasPersonAccounts) {
+  OrgFacts facts = facts_of_package();
+  const auto found = [&](const char* words) {
+    return Contains(AllOf(Field(&Finding::severity, Severity::note),
+                          Field(&Finding::subject, "person accounts"),
+                          Field(&Finding::found, HasSubstr(words))));
+  };
+  EXPECT_THAT(check(facts, expectations()).findings, found("has none"));
+  add(facts.objects["account"], plain_field("IsPersonAccount", "boolean"));
+  EXPECT_THAT(check(facts, expectations()).findings, found("the contact of the person account"));
+}
+
 struct Case {
   const char* name;
   std::function<void(OrgFacts&, OrgExpectations&)> change;
@@ -187,6 +200,8 @@ const Case kCases[] = {
     {"order_not_sortable",
      [](auto& f, auto&) { field_of(f, "lead", "LastModifiedDate").is_sortable = false; }, OrgMode::guarded,
      Severity::fault, "Lead.LastModifiedDate", "does not sort", "matching.lead.order_by"},
+    {"a_hidden_field_of_tasks", [](auto&, auto& e) { e.task_fields = {"Description"}; }, OrgMode::guarded,
+     Severity::fault, "Task.Description", "no task is made", "assign the permission set"},
     {"another_user", [](auto&, auto& e) { e.integration_user = "005000000000009AAA"; }, OrgMode::guarded,
      Severity::warning, "crm.integration_user", "signs in as 005000000000001AAA", "set it to the latter"},
     {"turkish_user", [](auto& f, auto&) { f.user.locale = "tr_TR"; }, OrgMode::guarded, Severity::warning,

@@ -52,6 +52,70 @@ TEST(ExternalCrmSettings, AMinimalConfigurationIsEnough) {
   EXPECT_EQ(options.names.columns.at("contact.Email"), "mail");
 }
 
+// SYNC-74
+TEST(CrmUserSettings, AliasesLeadToAddressesThatAreNoAliases) {
+  const auto outcome =
+      read("  sender_aliases: { \"Ana@Old.example\": ana@example.com, b@old.example: b@example.com }\n");
+  ASSERT_TRUE(outcome.has_value()) << ::testing::PrintToString(outcome.error().lines);
+  const auto aliases = wiring::sync_rules(*outcome).sender_aliases;
+  ASSERT_THAT(aliases, SizeIs(2));
+  EXPECT_EQ(aliases.at("ana@old.example"), "ana@example.com");
+  struct Case {
+    const char* aliases;
+    const char* fault;
+  };
+  constexpr Case kCases[] = {
+      {"{ a@x.example: b@x.example, b@x.example: c@x.example }",
+       "\"b@x.example\" for \"a@x.example\", which is an alias itself"},
+      {"{ a@x.example: A@X.example }", "\"A@X.example\" for \"a@x.example\", which is an alias itself"},
+      {"{ a@x.example: b@x.example, A@x.example: c@x.example }", "\"A@x.example\" twice"},
+      {"{ ana: a@x.example }", "where \"ana\""},
+      {"{ a@x.example: [b@x.example] }", "which is not a name"}};
+  for (const Case& one : kCases) {
+    const auto found = faults(std::string("  sender_aliases: ") + one.aliases + "\n");
+    EXPECT_THAT(found, ::testing::Contains(AllOf(HasSubstr("crm.sender_aliases"), HasSubstr(one.fault))))
+        << one.aliases;
+  }
+  EXPECT_THAT(faults("  sender_aliases: { a@x.example: b@x.example, b@x.example: a@x.example }\n"), SizeIs(2))
+      << "a loop";
+  std::string many;
+  for (int i = 0; i <= 1000; ++i)
+    many += (i == 0 ? "" : ", ") + std::to_string(i) + "@x.example: a@y.example";
+  EXPECT_THAT(faults("  sender_aliases: { " + many + " }\n"), SizeIs(1));
+}
+
+// SYNC-75
+TEST(CrmUserSettings, AFallbackOwnerNeedsACrmWithUsers) {
+  EXPECT_EQ(wiring::sync_rules(*read("  fallback_owner: 005F\n")).fallback_owner, "005F");
+  EXPECT_THAT(faults("  connection: \"dbname=crm\"\n  tables: { user: '-' }\n  fallback_owner: 005F\n"),
+              ElementsAre(AllOf(HasSubstr("crm.fallback_owner"), HasSubstr("giftsync sees"))));
+}
+
+// SYNC-76, SYNC-77
+TEST(CrmUserSettings, TheTextsOfTasksHaveKnownPlaceholdersOnly) {
+  const std::string crm = "  namespace: ns\ntasks: ";
+  const auto outcome = read(crm +
+                            "{ enabled: true, subject: \"{item} {price}\", description: \"{link}\", "
+                            "due_days: 5, assignee: account_owner }\n");
+  ASSERT_TRUE(outcome.has_value()) << ::testing::PrintToString(outcome.error().lines);
+  const sync::TaskRules rules = wiring::sync_rules(*outcome).tasks;
+  EXPECT_EQ(rules.subject, "{item} {price}");
+  EXPECT_EQ(rules.description, "{link}");
+  EXPECT_EQ(rules.due_days, 5);
+  EXPECT_EQ(rules.assignee, sync::TaskAssignee::account_owner);
+  EXPECT_THAT(wiring::external_crm_options(*outcome).task_fields, ElementsAre("Description", "ActivityDate"));
+  EXPECT_TRUE(wiring::external_crm_options(*outcome).account_owners);
+  EXPECT_THAT(faults(crm + "{ subject: \"for {company}\", description: \"{name\", due_days: 4000 }\n"),
+              ElementsAre(AllOf(HasSubstr("tasks.subject"), HasSubstr("\"{company}\" is no placeholder"),
+                                HasSubstr("{campaign}")),
+                          AllOf(HasSubstr("tasks.description"), HasSubstr("\"{name\" is no placeholder")),
+                          HasSubstr("tasks.due_days")));
+  const sync::TaskRules defaults = wiring::sync_rules(*read("  namespace: ns\n")).tasks;
+  EXPECT_EQ(defaults.subject, "Gift sent: {name}");
+  EXPECT_EQ(defaults.assignee, sync::TaskAssignee::owner);
+  EXPECT_THAT(wiring::external_crm_options(*read("  namespace: ns\n")).task_fields, ::testing::IsEmpty());
+}
+
 TEST(ExternalCrmSettings, ASqlitePathIsRelativeToTheSettingsFile) {
   const auto outcome = read("  connection: crm.db\n  backend: sqlite\n");
   ASSERT_TRUE(outcome.has_value());

@@ -53,6 +53,16 @@ TEST(SalesforceConfig, NamesFollowTheSettings) {
   EXPECT_THAT(names.gift_fields(), Contains(GiftField::created_by));
 }
 
+// SYNC-73
+TEST(SalesforceConfig, AnotherOwnersPackageHasACampaignFieldOnlyWhereItIsNamed) {
+  config::CrmSettings crm = with_org().crm;
+  EXPECT_THAT(org_names(crm).gift_fields(), Contains(GiftField::utm_campaign_id));
+  crm.salesforce.mode = config::SalesforceMode::bare;
+  EXPECT_THAT(org_names(crm).gift_fields(), Not(Contains(GiftField::utm_campaign_id)));
+  crm.columns = {{"gift_record.Utm_Campaign_Id", "Campaign__c"}};
+  EXPECT_EQ(org_names(crm).field(GiftField::utm_campaign_id), "Campaign__c");
+}
+
 TEST(SalesforceConfig, TheShareOfCallsFollowsTheSettings) {
   config::SalesforceSettings salesforce;
   salesforce.share = 35;

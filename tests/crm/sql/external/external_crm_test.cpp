@@ -109,6 +109,49 @@ TEST_P(ExternalCrm, OptionalTablesAndColumnsMayBeDisabled) {
   EXPECT_THAT(result.cleared_lookups, IsEmpty());
 }
 
+// SYNC-76, SYNC-77
+TEST_P(ExternalCrm, FieldsOfTasksAreNeededOnlyWhereSettingsFillThem) {
+  ExternalCrmOptions given = options();
+  given.task_fields = {kTaskDescription, kDueDate};
+  given.account_owners = true;
+  EXPECT_THAT(check_external_crm(given).faults,
+              testing::UnorderedElementsAre(
+                  AllOf(HasSubstr("crm.columns.task.Description"), HasSubstr("tasks.description")),
+                  AllOf(HasSubstr("crm.columns.task.ActivityDate"), HasSubstr("tasks.due_days")),
+                  AllOf(HasSubstr("crm.columns.account.OwnerId"), HasSubstr("tasks.assignee"))));
+  sql("ALTER TABLE task ADD COLUMN description VARCHAR(20)");
+  sql("ALTER TABLE task ADD COLUMN due INTEGER");
+  sql("ALTER TABLE account ADD COLUMN ownerid VARCHAR(18)");
+  given.names.columns["task.ActivityDate"] = "due";
+  EXPECT_THAT(check_external_crm(given).faults,
+              ElementsAre(AllOf(HasSubstr("task.due is of type integer"), HasSubstr("must hold a date"))));
+  sql("ALTER TABLE task ADD COLUMN activitydate DATE");
+  given.names.columns.erase("task.ActivityDate");
+  EXPECT_THAT(check_external_crm(given).faults, IsEmpty());
+  EXPECT_THAT(check_external_crm(options()).faults, IsEmpty());
+}
+
+// SYNC-73, SYNC-44
+TEST_P(ExternalCrm, TheCampaignIsWrittenOnlyWhereItsColumnIsNamed) {
+  GiftUpsert row = gift(1, 1);
+  row.record.set(GiftField::utm_campaign_id, std::string("spring-2026"));
+  ExternalCrmOptions given = options();
+  const auto unnamed = make_external_crm(given);
+  EXPECT_FALSE(unnamed->gift_records().has_field(GiftField::utm_campaign_id));
+  EXPECT_EQ(put(*unnamed, row).kind, Kind::created);
+  EXPECT_EQ(scalar("SELECT coalesce(ns__utm_campaign_id__c, 'none') FROM ns__gift_record__c"), "none");
+  sql("ALTER TABLE ns__gift_record__c RENAME COLUMN ns__utm_campaign_id__c TO campaign");
+  EXPECT_THAT(check_external_crm(given).faults, IsEmpty()) << "tables for an older giftsync lack it";
+  given.names.columns["gift_record.Utm_Campaign_Id"] = "campaign";
+  EXPECT_THAT(check_external_crm(given).faults, IsEmpty());
+  row.record.set(GiftField::transaction_id, std::int64_t{2});
+  EXPECT_EQ(put(*make_external_crm(given), row).kind, Kind::created);
+  EXPECT_EQ(scalar("SELECT campaign FROM ns__gift_record__c WHERE ns__recipienttransactionid__c = 2"),
+            "spring-2026");
+  given.names.columns["gift_record.Utm_Campaign_Id"] = "campain";
+  EXPECT_THAT(check_external_crm(given).faults, ElementsAre(HasSubstr("gift_record.Utm_Campaign_Id")));
+}
+
 TEST_P(ExternalCrm, PeopleAreFoundByAnySpellingInTheConfiguredOrder) {
   sql("INSERT INTO contact (id, sfid, email, name, accountid, lastmodifieddate, work_email__c) VALUES "
       "(1, '003A', ' Alma@Example.COM', 'Alma', '001A', '2024-01-01T00:00:00Z', NULL), "
