@@ -149,6 +149,7 @@ tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(config::Sett
       wiring::make_crm(settings, wiring::LookupDuration::unlimited, ThreadCallDeadline::may_continue);
   auto ctx =
       std::unique_ptr<CliContext>(new CliContext{std::move(settings), store::Store(address), std::move(crm)});
+  ctx->store.keep_feed(ctx->settings.feed.enabled);
   wiring::open_erased_addresses_if_readable(ctx->settings, ctx->store);
   return ctx;
 }
@@ -190,6 +191,7 @@ tl::expected<std::unique_ptr<store::Store>, Refusal> open_store_alone(const conf
   if (auto refusal = refuse_newer_tables(settings, version, {})) return tl::unexpected(*refusal);
   if (auto refusal = refuse_older_store(settings, kAccess, version)) return tl::unexpected(*refusal);
   auto store = std::make_unique<store::Store>(address);
+  store->keep_feed(settings.feed.enabled);
   wiring::open_erased_addresses_if_readable(settings, *store);
   return store;
 }

@@ -168,6 +168,30 @@ void add_accept_server(Commands& commands, Command& noun) {
   commands.run_with_settings(verb, accept_server);
 }
 
+int restored(const Console& console, const config::Settings& settings) {
+  const auto store = open_store_alone(settings);
+  if (!store) return console.fail(store.error());
+  if (!(*store)->feed.begin_epoch()) {
+    console.info("The feed was never on: there is nothing to do.");
+    return EX_OK;
+  }
+  store::AuditEvent event = command_event(console, "db.restored", {});
+  event.object_kind = "store";
+  (*store)->audit.add(event);
+  console.out << fmt::format("the feed begins again: epoch {}\n", (*store)->feed.state().epoch);
+  console.info("Readers of an older epoch get 410 and list all gifts first.");
+  return EX_OK;
+}
+
+void add_restored(Commands& commands, Command& noun) {
+  Command* verb = commands.verb(noun, "restored",
+                                "Say that the store was restored from a backup, or lost its last commits: "
+                                "readers of the feed of events "
+                                "begin again. Before giftsyncd starts.",
+                                {"db restored"});
+  commands.run_with_settings(verb, restored);
+}
+
 }  // namespace
 
 void add_db_commands(Commands& commands) {
@@ -175,6 +199,7 @@ void add_db_commands(Commands& commands) {
   add_migrate(commands, *noun);
   add_version(commands, *noun);
   add_accept_server(commands, *noun);
+  add_restored(commands, *noun);
 }
 
 }  // namespace giftsync::cli

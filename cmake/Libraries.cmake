@@ -86,8 +86,8 @@ giftsync_library(daemon/wiring SMALL
 giftsync_library(daemon/metrics USES platform schema schema/store sync daemon/config daemon/http daemon/wiring
   PRIVATE PkgConfig::PROMETHEUS spdlog::spdlog)
 giftsync_library(daemon/handlers
-  USES platform schema crm schema/store sync daemon/config crm/salesforce daemon/http daemon/sources daemon/signin
-       daemon/validation
+  USES platform schema crm schema/store matching sync daemon/config crm/salesforce daemon/http daemon/sources daemon/signin
+       daemon/validation daemon/exports
   PRIVATE fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON
   PRECOMPILE <chrono> <mutex> <daemon/http/problem.h> <fmt/format.h> <sync/access/send_authorization.h>)
 giftsync_library(daemon

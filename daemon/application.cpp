@@ -83,6 +83,7 @@ Application::Parts::Parts(const config::Settings& settings, TrustedClock& truste
       [this] { return shared.budgets.period_time(); });
   shared.store.gifts.set_hold_terms(wiring::hold_terms(settings.sending.approval));
   shared.store.gifts.set_test_mail(settings.test.mail_sender);
+  shared.store.keep_feed(settings.feed.enabled);
   shared.store.approver_notices.set_console(settings.console.enabled);
   shared.store.gifts.set_lifecycle_stamp(sync::terms_stamper(wiring::lifecycle_terms(settings.lifecycle),
                                                              settings.lifecycle.expire_unopened_link_days));
@@ -206,6 +207,19 @@ std::unique_ptr<identity::ProviderSignIn> make_provider_sign_in(SharedParts& sha
                                                     std::move(policy));
 }
 
+handlers::GiftActionOptions gift_action_options(SharedParts& shared, Workers& workers) {
+  const sync::SyncRules rules = wiring::sync_rules_with_links(shared.settings, shared.links);
+  handlers::GiftActionOptions options;
+  options.allowed_domains = shared.settings.sending.allowed_domains;
+  options.crm = shared.crm.get();
+  options.rematch.match_fields = rules.match_fields;
+  options.rematch.skip_unmatched = rules.skip_unmatched;
+  options.rematch.tasks_enabled = rules.tasks.enabled;
+  options.rematch.overwrite_corrections = true;
+  options.on_changed = [&workers] { workers.wake_sync_and_delivery(); };
+  return options;
+}
+
 console::CrmAccess crm_access(SharedParts& shared) {
   const bool is_paid = wiring::crm_capabilities(shared.settings).is_remote;
   console::CrmAccess access{shared.crm.get(), is_paid,
@@ -270,6 +284,11 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& 
                 system_now());
           }),
       balance_(shared.budgets, shared.store.sending_usage, authenticator_),
+      events_(shared.store.feed, authenticator_,
+              {shared.settings.feed.enabled, shared.settings.feed.keep_days, system_now}),
+      gift_reads_(shared.store, authenticator_,
+                  {shared.settings.server.base_url, shared.secrets.current, system_now}),
+      gift_actions_(shared.store, authenticator_, gift_action_options(shared, workers)),
       gift_pages_(shared.store, writer, shared.links, branding_from(shared.settings.pages),
                   {shared.settings.server.base_url, shared.settings.pages.language,
                    shared.settings.pages.charities, shared.settings.catalogue.low_code_threshold, system_now,
@@ -321,6 +340,7 @@ http::Handlers Endpoints::make_handlers() {
       .send_by_email = of(&GiftRequestHandler::send_by_email, gift_requests_),
       .read_gift_request = of(&GiftRequestHandler::read, gift_requests_),
       .read_balance = of(&handlers::BalanceHandler::read, balance_),
+      .list_events = of(&handlers::EventHandler::list, events_),
       .page = of(&pages::GiftPageHandler::handle, gift_pages_),
       .create_urls = of(&GiftRequestHandler::create_urls, gift_requests_),
       .send_from_crm = of(&handlers::CrmGiftRequestHandler::handle, crm_gift_requests_),
@@ -339,6 +359,16 @@ http::Handlers Endpoints::make_handlers() {
       .read_held = of(&handlers::HeldRequestHandler::read, held_requests_),
       .approve_held = of(&handlers::HeldRequestHandler::approve, held_requests_),
       .reject_held = of(&handlers::HeldRequestHandler::reject, held_requests_),
+      .list_gift_requests = of(&handlers::GiftReadHandler::list_requests, gift_reads_),
+      .list_gifts = of(&handlers::GiftReadHandler::list_gifts, gift_reads_),
+      .read_gift = of(&handlers::GiftReadHandler::read_gift, gift_reads_),
+      .read_gift_history = of(&handlers::GiftReadHandler::read_history, gift_reads_),
+      .read_gift_match = of(&handlers::GiftReadHandler::read_match, gift_reads_),
+      .cancel_gift = of(&handlers::GiftActionHandler::cancel, gift_actions_),
+      .resend_gift = of(&handlers::GiftActionHandler::resend, gift_actions_),
+      .extend_gift = of(&handlers::GiftActionHandler::extend, gift_actions_),
+      .list_items = of(&handlers::GiftReadHandler::list_items, gift_reads_),
+      .read_item = of(&handlers::GiftReadHandler::read_item, gift_reads_),
       .may_be_status_changes = of(&handlers::StatusWebhookHandler::may_accept, status_webhooks_),
       .page_unavailable = of(&pages::GiftPageHandler::unavailable, gift_pages_),
   };

@@ -12,6 +12,9 @@
 #include "daemon/config/settings.h"
 #include "daemon/console/console.h"
 #include "daemon/handlers/balance_handler.h"
+#include "daemon/handlers/event_handler.h"
+#include "daemon/handlers/gift_action_handler.h"
+#include "daemon/handlers/gift_read_handler.h"
 #include "daemon/handlers/gift_request_handler.h"
 #include "daemon/handlers/held_request_handler.h"
 #include "daemon/handlers/outbound_message_handler.h"
@@ -94,6 +97,9 @@ class Endpoints {
   http::Authenticator authenticator_;
   handlers::GiftRequestHandler gift_requests_;
   handlers::BalanceHandler balance_;
+  handlers::EventHandler events_;
+  handlers::GiftReadHandler gift_reads_;
+  handlers::GiftActionHandler gift_actions_;
   pages::GiftPageHandler gift_pages_;
   sources::SnsCertificateCache sns_certificates_;
   handlers::StatusWebhookHandler status_webhooks_;

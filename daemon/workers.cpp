@@ -93,6 +93,7 @@ namespace {
 
 constexpr std::int64_t kMaintenanceIntervalMillis = 15'000;
 constexpr std::int64_t kTimerIntervalMillis = 1'000;
+constexpr std::int64_t kFeedIntervalMillis = 500;
 /// Between every second step of the timers' worker.
 constexpr std::int64_t kShownValuesIntervalMillis = 1'500;
 constexpr std::size_t kMaxDiscardedEvents = 1'000;
@@ -252,6 +253,9 @@ void Workers::start(const StartOptions& options) {
                   shared_.budgets.count_begun([&worker] { return worker.heartbeat_and_should_run(); });
                   return false;
                 }});
+  switch_feed();
+  start_worker(feed, {"feed", kFeedIntervalMillis, [this](PeriodicWorker&) { return publish_feed(); }, [] {},
+                      options.should_yield});
   start_worker(maintenance, {"maintenance", kMaintenanceIntervalMillis,
                              [this, maintain_endpoints = options.maintain_endpoints](PeriodicWorker& worker) {
                                return maintain(worker, maintain_endpoints);
@@ -391,11 +395,9 @@ bool Workers::are_alive() const {
 std::vector<std::pair<const char*, std::int64_t>> Workers::heartbeats() const {
   std::vector<std::pair<const char*, std::int64_t>> all{{"sync", sync_.millis_since_heartbeat()},
                                                         {"polls", sources_.millis_since_heartbeat()}};
-  constexpr std::pair<Kind, const char*> kNames[] = {{request_records, "request_records"},
-                                                     {timers, "timers"},
-                                                     {budgets, "budgets"},
-                                                     {maintenance, "maintenance"},
-                                                     {alerts, "alerts"}};
+  constexpr std::pair<Kind, const char*> kNames[] = {
+      {request_records, "request_records"}, {timers, "timers"}, {budgets, "budgets"}, {feed, "feed"},
+      {maintenance, "maintenance"},         {alerts, "alerts"}};
   for (const auto& [kind, name] : kNames)
     if (workers_[kind]) all.emplace_back(name, workers_[kind]->millis_since_heartbeat());
   const std::lock_guard lock(senders_mutex_);
@@ -479,6 +481,22 @@ bool Workers::process_lifecycle() {
   return stats.more;
 }
 
+/// Of several daemons of a store one may have the feed off: its changes have no marks, so what the others
+/// publish is not whole, and readers begin again as often as this is called.
+void Workers::switch_feed() {
+  if (!shared_.store.feed.switch_to(shared_.settings.feed.enabled)) return;
+  log_event(LogEvent::feed_begun,
+            fmt::format("the feed of events begins: epoch {}; readers of an older epoch list all gifts first",
+                        shared_.store.feed.state().epoch));
+}
+
+/// Always runs: a daemon whose feed is off publishes what another one has marked, and without marks nothing.
+bool Workers::publish_feed() {
+  const sync::FeedStepStats stats = sync::feed_step(shared_.store, feed_place_);
+  shared_.counters.count_published(stats);
+  return stats.more;
+}
+
 bool Workers::queue_sender_notices() {
   using Notice = config::UndeliveredNotice;
   const Notice wanted = shared_.settings.email.undelivered_notice;
@@ -550,6 +568,7 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
   maintain_endpoints();
   for (const sync::BudgetWarning& warning : shared_.budgets.maintain())
     log_event(LogEvent::budget_used, sync::describe(warning));
+  switch_feed();
   notify_users();
   shared_.gift_log.log_dropped();
   // A call that is repeated after its key was deleted sends a second gift, and a message counts again.
@@ -560,6 +579,7 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
     store.approver_notices.prune(*now - kNoticeLifeMillis);
     store.sender_notices.prune(*now - kNoticeLifeMillis);
     store.do_not_send.prune(*now);
+    store.feed.prune(*now - shared_.settings.feed.keep_days * kDayMillis);
     sync::purge_test_gifts(store.test_gifts, *now - shared_.settings.test.keep_days * kDayMillis,
                            [&worker] { return worker.heartbeat_and_should_run(); });
     expire_held_requests(*now);

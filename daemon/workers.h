@@ -1,4 +1,5 @@
-// daemon: all workers: sync, polls, delivery, timers, request records, alerts and maintenance (ARCH-25).
+// daemon: all workers: sync, polls, delivery, timers, request records, the feed, alerts and maintenance
+// (ARCH-25).
 #pragma once
 
 #include <array>
@@ -38,6 +39,7 @@
 #include "sync/gift/gift_links.h"
 #include "sync/mail/delivery_step.h"
 #include "sync/request/request_record_step.h"
+#include "sync/status/feed_step.h"
 
 namespace giftsync::daemon {
 
@@ -142,6 +144,8 @@ class Workers {
   void wake_other_senders(std::size_t connection);
   bool process_timers(const StartOptions& options);
   bool process_lifecycle();
+  void switch_feed();
+  bool publish_feed();
   bool queue_sender_notices();
   void save_shown_values(const std::function<void()>& save_last_used);
   bool process_request_records();
@@ -167,6 +171,7 @@ class Workers {
   LogThrottle maintenance_log_throttle_;
   UtcMillis shown_values_saved_at_{INT64_MIN / 2};     ///< used by the timers' worker only
   UtcMillis sender_notices_queued_at_{INT64_MIN / 2};  ///< used by the timers' worker only
+  sync::FeedPlace feed_place_;                         ///< used by the feed's worker only
   // Used by the maintenance worker only:
   CrmRoleRefresh crm_roles_{shared_};
   bool has_started_ids_ = false;  ///< the CRM has said which Transaction Ids it has
@@ -180,7 +185,7 @@ class Workers {
   UtcMillis upgrade_failed_at_{INT64_MIN / 2};
   /// All other writers of SQLite wait for it, and have no heartbeat.
   std::atomic<bool> makes_index_ = false;
-  enum Kind { request_records, timers, budgets, alerts, upgrade, maintenance, kKinds };
+  enum Kind { request_records, timers, budgets, feed, alerts, upgrade, maintenance, kKinds };
   /// In the order of their stop: the first two wake others. Null without requests.enabled, alerts.mail_to,
   /// work that an upgrade has left.
   std::array<std::unique_ptr<PeriodicWorker>, kKinds> workers_;

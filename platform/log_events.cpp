@@ -82,6 +82,10 @@ constexpr LogEventKind kKinds[] = {
     {held_request_expired, warning, "held_request_expired", "65889ffb9346fe63d502bac9d4c9a876",
      "A gift request waited for approval for too long; none of its gifts is sent.",
      "Ask for it again if it is still wanted.", "request"},
+    {feed_begun, info, "feed_begun", "cac6cb3341ef40d489af6c2cc350cd65",
+     "The feed of events begins again, so its readers list all gifts first. Repeated: another daemon of the "
+     "store has `feed.enabled` off.",
+     "Give all daemons of a store the same `feed.enabled`."},
     {request_records_sent, info, "request_records_sent", "f8c7f12666fa0222450e7f6cb524f02b",
      "Approved request records became gift requests.", ""},
     {request_record_not_sent, warning, "request_record_not_sent", "daa001b9ff5949cb3e961e7da9a33bb2",

@@ -47,6 +47,7 @@ enum class LogEvent : std::uint8_t {
   foreign_decision_refused,
   timers_applied,
   held_request_expired,
+  feed_begun,
   // Request records, keys and budgets.
   request_records_sent,
   request_record_not_sent,

@@ -22,8 +22,12 @@ constexpr auto kPlans = enum_words<Plan>({{Plan::individual, "individual"},
                                           {Plan::team, "team"},
                                           {Plan::enterprise, "enterprise"},
                                           {Plan::enterprise_plus, "enterprise_plus"}});
-constexpr auto kScopes = enum_words<Scope>(
-    {{Scope::send, "send"}, {Scope::read, "read"}, {Scope::request, "request"}, {Scope::approve, "approve"}});
+constexpr auto kScopes = enum_words<Scope>({{Scope::send, "send"},
+                                            {Scope::read, "read"},
+                                            {Scope::request, "request"},
+                                            {Scope::approve, "approve"},
+                                            {Scope::report, "report"},
+                                            {Scope::manage, "manage"}});
 constexpr auto kDeliveryStates = enum_words<DeliveryState>({{DeliveryState::queued, "queued"},
                                                             {DeliveryState::sending, "sending"},
                                                             {DeliveryState::uncertain, "uncertain"},

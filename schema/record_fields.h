@@ -77,6 +77,10 @@ struct FieldNames {
   std::string_view title =
       {};  ///< "Cost center": every output lists it; empty: outputs name it themselves, or not
   bool is_masked = false;  ///< an auditor sees only whether there is a value (CON-59)
+  /// In outputs where it stands beside another record's column of the same name; empty: the column's name.
+  std::string_view distinct_name = {};
+
+  constexpr std::string_view listed_name() const { return distinct_name.empty() ? column : distinct_name; }
 };
 
 template <auto member, auto... steps>
@@ -84,7 +88,10 @@ struct Field : FieldNames {
   using Record = typename record_field::Parts<decltype(member)>::Record;
   using Value = std::remove_cvref_t<decltype(record_field::reach<member, steps...>(std::declval<Record&>()))>;
 
-  constexpr Field masked() const requires std::same_as<Value, std::string> { return {{column, title, true}}; }
+  constexpr Field masked() const requires std::same_as<Value, std::string> {
+    return {{column, title, true, distinct_name}};
+  }
+  constexpr Field listed_as(std::string_view name) const { return {{column, title, is_masked, name}}; }
 
   static constexpr const Value& of(const Record& record) {
     return record_field::reach<member, steps...>(record);
@@ -177,12 +184,16 @@ requires(std::same_as<typename First::Record, typename More::Record>&&...) const
   return {table, {first, more...}};
 }
 
-/// Adds the fields that every output lists to a JSON object, under their columns' names: numbers and flags as
-/// such, all else as its text; null when there is none.
+/// Which names the fields have in a JSON object: it has one record's, or also another one's.
+enum class ListedNames { columns, distinct };
+
+/// Adds the fields that every output lists to a JSON object: numbers and flags as such, all else as its text;
+/// null when there is none.
 template <class Json, class Fields>
-void add_listed(Json& json, const Fields& fields, const typename Fields::Record& record) {
+void add_listed(Json& json, const Fields& fields, const typename Fields::Record& record,
+                ListedNames names = ListedNames::columns) {
   fields.each_listed(record, [&](const auto& field, const auto& value) {
-    Json& member = json[std::string(field.column)];
+    Json& member = json[std::string(names == ListedNames::columns ? field.column : field.listed_name())];
     if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(value)>>) {
       member = value;
     } else if (std::string text = field_text(value); !text.empty()) {

@@ -227,12 +227,19 @@ int rotate_key(const Console& console, CliContext& ctx, const RotateOptions& opt
   return EX_OK;
 }
 
+std::vector<std::string> scope_names() {
+  std::vector<std::string> names;
+  for (const Scope scope : kAllScopes) names.emplace_back(to_word(scope));
+  return names;
+}
+
 void add_create(Commands& commands, Command& noun) {
   const auto options = std::make_shared<NewKeyOptions>();
   Command* verb = commands.verb(noun, "create",
                                 "Create an API key. Prints only the key on stdout; it is shown only once.",
                                 {"key create --account rose@example.com --name website",
                                  "key create --account rose@example.com --scope send,read",
+                                 "key create --account rose@example.com --scope read,report --name nightly",
                                  "key create --account rose@example.com --name trial --test"});
   verb->add_option("--account", options->account, "The account's e-mail address")
       ->required()
@@ -243,10 +250,12 @@ void add_create(Commands& commands, Command& noun) {
       ->option_text("NAME")
       ->check(key_name());
   verb->add_option("--scope", options->scopes,
-                   "The scopes of the key: send, read, request, approve (default send,read,request)")
+                   "The scopes of the key: send, read, request, approve, report (reads the gifts of its "
+                   "organization, or of all), manage (cancels, resends, extends gifts); default "
+                   "send,read,request")
       ->delimiter(',')
       ->option_text("SCOPE,...")
-      ->check(one_of({"send", "read", "request", "approve"}));
+      ->check(one_of(scope_names()));
   verb->add_flag("--test", options->test,
                  "A test key (gsk_test_...): its gifts reach neither recipients nor the CRM");
   verb->add_flag("--json", options->json, "Print JSON, with the key");

@@ -1,4 +1,4 @@
-// cli: `gift resend`, and `gift cancel` of one gift.
+// cli: `gift resend`, `gift extend`, and `gift cancel` of one gift.
 #include "sync/gift/gift_actions.h"
 
 #include <fmt/format.h>
@@ -218,6 +218,22 @@ std::string canceller(CliContext& ctx, std::int64_t id) {
   return "";
 }
 
+struct ExtendOptions {
+  std::int64_t id = 0;
+  std::string until;
+};
+
+int extend_gift(const Console& console, CliContext& ctx, const ExtendOptions& options) {
+  const UtcMillis until = *parse_day_or_time(options.until, console.now());
+  const sync::ActionResult result = sync::extend(ctx.store, {{options.id}, until, os_user()}, console.now());
+  if (result.kind == sync::ActionResult::Kind::already)
+    console.info(fmt::format("Gift {} is already extended.", options.id));
+  else if (result.kind != sync::ActionResult::Kind::done)
+    return fail(console, ctx, options.id, result, "extended");
+  print_claimable_until(console, ctx, {options.id});
+  return EX_OK;
+}
+
 struct CancelOptions {
   std::int64_t id = 0;  ///< 0: those of `filter`
   CancelFilterOptions filter;
@@ -287,6 +303,21 @@ void add_gift_action_commands(Commands& commands, Command& noun) {
       ->excludes(id);
   add_yes_flag(*resend, options->yes);
   commands.run(resend, options, resend_gift);
+  const auto extended = std::make_shared<ExtendOptions>();
+  Command* extend = commands.verb(
+      noun, "extend",
+      "Give the recipient of a gift more time: it expires at this time instead. Only for a gift that "
+      "giftsync "
+      "sent and that has not ended, at most 365 days behind the expiry that its terms give. The time is "
+      "never "
+      "shortened. A gift that was not delivered is refunded all the same, unless it is sent again.",
+      {"gift extend 42 --until 2027-01-31", "gift extend 42 --until 2027-01-31T18:00:00Z"});
+  extend->add_option("ID", extended->id, "The recipient transaction's id")->required()->check(whole_number());
+  extend->add_option("--until", extended->until, "The day, whose first moment in UTC counts, or the time")
+      ->required()
+      ->option_text("TIME REQUIRED")
+      ->check(day_or_time());
+  commands.run(extend, extended, extend_gift);
   const auto cancelled = std::make_shared<CancelOptions>();
   Command* cancel = commands.verb(
       noun, "cancel",

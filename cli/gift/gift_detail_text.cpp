@@ -10,7 +10,7 @@ namespace giftsync::cli {
 namespace {
 
 void print_field(std::ostream& out, std::string_view label, const std::string& value) {
-  if (!value.empty()) fmt::print(out, "  {:<14}{}\n", label, printable(value));
+  if (!value.empty()) fmt::print(out, "  {:<13} {}\n", label, printable(value));
 }
 
 /// Prints a text of several lines, indented.

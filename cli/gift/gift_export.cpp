@@ -226,8 +226,8 @@ Json export_row(const store::Gift& gift, const std::optional<store::Donation>& d
   row["external_id"] = text_or_null(transaction.external_id);
   row["credential_prefix"] = text_or_null(request.credential_prefix);
   row["http_request_id"] = text_or_null(request.http_request_id);
-  add_listed(row, store::kGiftRequestFields, request);
-  add_listed(row, store::kRecipientTransactionFields, transaction);
+  add_listed(row, store::kGiftRequestFields, request, ListedNames::distinct);
+  add_listed(row, store::kRecipientTransactionFields, transaction, ListedNames::distinct);
   return row;
 }
 

@@ -92,7 +92,7 @@ int fail_faults(const Console& console, const ValidateOptions& options, const st
 
 FieldIssues faults_of(const validation::BodyError& error) {
   if (const auto* malformed = std::get_if<JsonError>(&error))
-    return {{"", malformed->code, malformed->message}};
+    return {{"", validation::FieldCode::of_finding(malformed->code), malformed->message}};
   return std::get<FieldIssues>(error);
 }
 
@@ -189,7 +189,7 @@ int validate_gift(const Console& console, CliContext& ctx, const ValidateOptions
   if (text.size() > max_bytes)
     return fail_faults(
         console, options, input->name(),
-        {{"", "too_large",
+        {{"", validation::FieldCode::of_finding("too_large"),
           fmt::format("The body is larger than {} bytes (limits.max_body_bytes).", max_bytes)}});
   const auto result = validated(console, ctx, options, *account, text);
   if (!result) return fail_faults(console, options, input->name(), result.error());

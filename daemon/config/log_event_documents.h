@@ -1,5 +1,5 @@
 // daemon/config: the documents of the log's kinds of lines, made from their table (OPS-47). The build writes
-// them with daemon/config/settings_documents_main.cpp; docs/operations/events.md is a copy of the first.
+// them with daemon/wiring/settings_documents_main.cpp; docs/operations/events.md is a copy of the first.
 #pragma once
 
 #include <string>

@@ -120,6 +120,12 @@ struct TestSettings {
   std::int64_t keep_days = 7;
 };
 
+/// The feed of events (API-10).
+struct FeedSettings {
+  bool enabled = false;
+  std::int64_t keep_days = 30;
+};
+
 enum class StoreBackend { sqlite, postgresql };
 struct StoreSettings {
   StoreBackend backend = StoreBackend::sqlite;
@@ -398,6 +404,7 @@ struct Settings {
   LimitSettings limits;
   SendingSettings sending;
   TestSettings test;
+  FeedSettings feed;
   StoreSettings store;
   CrmSettings crm;
   MatchingSettings matching;

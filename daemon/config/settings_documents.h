@@ -1,6 +1,6 @@
 // daemon/config: the three documents of the settings, made from the table of keys (SET-2). The build writes
-// them with settings_documents_main.cpp and installs them; conf/giftsyncd.yaml is a copy of the first for
-// readers.
+// them with daemon/wiring/settings_documents_main.cpp and installs them; conf/giftsyncd.yaml is a copy of the
+// first for readers.
 #pragma once
 
 #include <string>

@@ -241,6 +241,17 @@ KeyTable test_keys() {
        WholeNumber{setting(&Settings::test, &T::keep_days), 1, 90, "days"}}};
 }
 
+KeyTable feed_keys() {
+  using F = FeedSettings;
+  return {
+      {"feed.enabled",
+       "Whether events about gifts are kept for readers of GET /api/v1/events. All daemons of a store, and "
+       "the commands, need the same value.",
+       BooleanValue{setting(&Settings::feed, &F::enabled)}},
+      {"feed.keep_days", "The days after which events are deleted; a reader that is older begins again.",
+       WholeNumber{setting(&Settings::feed, &F::keep_days), 1, 365, "days"}}};
+}
+
 KeyTable store_keys() {
   using S = StoreSettings;
   return {
@@ -471,10 +482,10 @@ TextForm amount_form() {
 
 const std::vector<SettingsKey>& settings_keys() {
   static const std::vector<SettingsKey> keys =
-      joined({server_keys, limit_keys,     budget_keys, frequency_keys,  approval_keys, sending_keys,
-              test_keys,   store_keys,     crm_keys,    salesforce_keys, matching_keys, task_keys,
-              email_keys,  catalogue_keys, page_keys,   lifecycle_keys,  source_keys,   request_keys,
-              sso_keys,    console_keys,   log_keys,    metrics_keys,    alert_keys});
+      joined({server_keys,  limit_keys, budget_keys,    frequency_keys, approval_keys,   sending_keys,
+              test_keys,    feed_keys,  store_keys,     crm_keys,       salesforce_keys, matching_keys,
+              task_keys,    email_keys, catalogue_keys, page_keys,      lifecycle_keys,  source_keys,
+              request_keys, sso_keys,   console_keys,   log_keys,       metrics_keys,    alert_keys});
   return keys;
 }
 
@@ -567,6 +578,7 @@ const std::vector<SettingsSection>& settings_sections() {
       {"sending.do_not_send",
        "The list of who gets no gifts, which giftsyncctl do-not-send shows and changes."},
       {"test", "Test keys, whose gifts no recipient gets."},
+      {"feed", "What has happened to gifts, in one order, for programs that follow it."},
       {"store", "giftsync's own database."},
       {"crm", "The CRM that has one gift record for every gift.", kCrmSchema},
       {"crm.status_log", "Where package version 1.1 logged status changes."},

@@ -70,7 +70,8 @@ Data row_data(const ConsoleGift& row, const ConsoleUrl& url) {
 
 std::string csv_header() {
   std::string listed;
-  store::each_listed({}, [&](const auto& field, const auto&) { listed.append(",").append(field.column); });
+  store::each_listed({},
+                     [&](const auto& field, const auto&) { listed.append(",").append(field.listed_name()); });
   return std::string(kByteOrderMark) +
          "transaction_id,gift_request_id,sent_at,status,status_since,recipient_email,first_name,last_name,"
          "sender_email,item,campaign,total_cost,source,conflict,contact_id,lead_id,crm_state,crm_error" +

@@ -65,32 +65,6 @@ Json times_json(const StatusTimes& times) {
   return json;
 }
 
-Json sync_state_json(const GiftDetail& detail) {
-  if (!detail.sync_state) return nullptr;
-  const store::CrmSyncState& sync_state = *detail.sync_state;
-  const store::MatchDecision& decision = sync_state.decision;
-  const bool has_failed = detail.sync_wait && detail.sync_wait->attempts > 0;
-  return {{"state", to_word(sync_state.state)},
-          {"decided_at", json_time(sync_state.decided_at)},
-          {"contact_id", text_or_null(decision.contact_id)},
-          {"account_id", text_or_null(decision.account_id)},
-          {"lead_id", text_or_null(decision.lead_id)},
-          {"opportunity_id", text_or_null(decision.opportunity_id)},
-          {"deal_stage", text_or_null(decision.deal_stage)},
-          {"sender_id", text_or_null(decision.sender_id)},
-          {"reason", decision.reason},
-          {"warnings", lines_of(decision.warnings)},
-          {"linked_by", text_or_null(sync_state.linked_by)},
-          {"manual_links", text_or_null(detail.manual_links)},
-          {"needs_relink", sync_state.needs_relink},
-          {"task", to_word(sync_state.task)},
-          {"written_version", sync_state.written_version},
-          {"error", text_or_null(sync_state.error)},
-          {"failed_attempts", detail.sync_wait ? detail.sync_wait->attempts : 0},
-          {"next_attempt_at", json_time(has_failed ? std::optional(detail.sync_wait->next_attempt_at)
-                                                   : std::optional<UtcMillis>())}};
-}
-
 Json delivery_json(const store::DeliveryRow& row) {
   return {{"state", to_word(row.state)},
           {"attempts", row.attempts()},
@@ -121,9 +95,9 @@ void compute_next_steps(GiftDetail& detail) {
   std::vector<store::StatusChange> changes;
   for (const HistoryEntry& entry : detail.history) changes.push_back(entry.change);
   const sync::FoldedStatus state = sync::fold(*transaction.times[Status::sent], changes);
-  detail.next = sync::next_outcome(*terms, state, transaction.resent_at);
+  detail.next = sync::next_outcome(*terms, state, transaction.resent_at, transaction.extended_until);
   detail.reminder = sync::next_reminder(*terms, detail.gift.request.mode, state, transaction.resent_at,
-                                        transaction.last_reminder_day, {0});
+                                        transaction.last_reminder_day, {0}, transaction.extended_until);
 }
 
 Json actions_json(const std::vector<store::GiftAction>& actions) {
@@ -221,6 +195,33 @@ std::optional<GiftDetail> find_gift_detail(store::Store& store, crm::Crm& crm, T
   return detail;
 }
 
+Json match_json(const std::optional<store::CrmSyncState>& known, const std::optional<store::SyncWait>& wait,
+                const std::string& manual_links) {
+  if (!known) return nullptr;
+  const store::CrmSyncState& sync_state = *known;
+  const store::MatchDecision& decision = sync_state.decision;
+  const bool has_failed = wait && wait->attempts > 0;
+  return {{"state", to_word(sync_state.state)},
+          {"decided_at", json_time(sync_state.decided_at)},
+          {"contact_id", text_or_null(decision.contact_id)},
+          {"account_id", text_or_null(decision.account_id)},
+          {"lead_id", text_or_null(decision.lead_id)},
+          {"opportunity_id", text_or_null(decision.opportunity_id)},
+          {"deal_stage", text_or_null(decision.deal_stage)},
+          {"sender_id", text_or_null(decision.sender_id)},
+          {"reason", decision.reason},
+          {"warnings", lines_of(decision.warnings)},
+          {"linked_by", text_or_null(sync_state.linked_by)},
+          {"manual_links", text_or_null(manual_links)},
+          {"needs_relink", sync_state.needs_relink},
+          {"task", to_word(sync_state.task)},
+          {"written_version", sync_state.written_version},
+          {"error", text_or_null(sync_state.error)},
+          {"failed_attempts", wait ? wait->attempts : 0},
+          {"next_attempt_at",
+           json_time(has_failed ? std::optional(wait->next_attempt_at) : std::optional<UtcMillis>())}};
+}
+
 Json gift_detail_json(const GiftDetail& detail) {
   const store::RecipientTransaction& transaction = detail.gift.transaction;
   Json history = Json::array();
@@ -234,7 +235,7 @@ Json gift_detail_json(const GiftDetail& detail) {
           {"recipient", recipient_json(transaction)},
           {"request", request_json(detail.gift.request)},
           {"request_record", text_or_null(detail.request_record)},
-          {"match", sync_state_json(detail)},
+          {"match", match_json(detail.sync_state, detail.sync_wait, detail.manual_links)},
           {"delivery", detail.delivery ? delivery_json(*detail.delivery) : Json(nullptr)},
           {"mail_pause", text_or_null(detail.mail_pause)},
           {"history", history},

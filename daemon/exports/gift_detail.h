@@ -56,6 +56,10 @@ std::optional<GiftDetail> find_gift_detail(store::Store& store, crm::Crm& crm, T
 
 Json gift_detail_json(const GiftDetail& detail);
 
+/// The stored match decision with its reason, and the state of the gift's record; null before the first sync.
+Json match_json(const std::optional<store::CrmSyncState>& sync_state,
+                const std::optional<store::SyncWait>& wait, const std::string& manual_links = {});
+
 // Gift records, costs and status changes.
 
 /// Every field of the gift record in the order of SYNC-3, by its API name without prefix and suffix: times

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "daemon/handlers/list_query.h"
 #include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/reply.h"
@@ -32,7 +33,7 @@ constexpr std::size_t kMaxListedFindings = 100;
 http::FieldIssues listed(http::FieldIssues refused) {
   if (refused.size() <= kMaxListedFindings) return refused;
   const std::size_t more = refused.size() - kMaxListedFindings;
-  refused.resize(kMaxListedFindings);
+  refused.erase(refused.begin() + kMaxListedFindings, refused.end());
   refused.push_back({"recipients", "more", fmt::format("{} more recipients are refused.", more)});
   return refused;
 }
@@ -41,7 +42,9 @@ http::FieldIssues listed(http::FieldIssues refused) {
 http::FieldIssues refused_recipients(const std::vector<std::optional<sync::SendingFinding>>& findings) {
   http::FieldIssues refused;
   for (std::size_t i = 0; i < findings.size(); ++i) {
-    if (findings[i]) refused.push_back({email_field(i), findings[i]->code, findings[i]->message});
+    if (findings[i])
+      refused.push_back(
+          {email_field(i), http::FieldCode::of_finding(findings[i]->code), findings[i]->message});
   }
   return listed(std::move(refused));
 }
@@ -115,7 +118,9 @@ http::Reply GiftRequestHandler::send(GiftRequestBody body, SendMode mode, const 
                                      GiftRequestOrigin origin) {
   const bool is_test = is_test_key(origin.credential_prefix);
   std::optional<store::IdempotencyKey> idempotency;
-  if (idempotency_key) idempotency = {*idempotency_key, sha256_hex(body.canonical)};
+  if (idempotency_key)
+    idempotency = {*idempotency_key, sha256_hex(body.canonical),
+                   body.former_canonical.empty() ? std::string() : sha256_hex(body.former_canonical)};
   // Before anything is refused: the first call with this key may be about to create it.
   http::InflightKeys::Guard guard;
   if (idempotency) {
@@ -361,14 +366,15 @@ http::Reply GiftRequestHandler::read(const http::HttpRequest& request, std::stri
     // A live key and a test key do not see each other's (TEST-1).
     const bool is_test = is_test_key(caller.key.prefix);
     if (found && found->account == caller.account.id && found->is_test == is_test)
-      return state_response(*found, caller);
+      return tagged_by_body(request, state_response(*found, caller));
     const auto held = id && !found ? store_.held.find(*id) : std::nullopt;
     if (!held || held->account != caller.account.id || is_test_key(held->credential_prefix) != is_test)
       return http::unknown_gift_request();
     if (held->state == HeldState::sent) {  // approved between the two reads
-      if (const auto sent = store_.gifts.find_gift_request(*id)) return state_response(*sent, caller);
+      if (const auto sent = store_.gifts.find_gift_request(*id))
+        return tagged_by_body(request, state_response(*sent, caller));
     }
-    return http::json_response(200, held_gift_request_state_json(*held));
+    return tagged_by_body(request, http::json_response(200, held_gift_request_state_json(*held)));
   };
   return authenticator_.handle_authenticated(request, Scope::read, handle);
 }

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "platform/json.h"
 #include "platform/text.h"
 #include "schema/store/gift/gift_fields.h"
+#include "sync/gift/lifecycle.h"
 
 namespace giftsync::handlers {
 namespace {
@@ -120,6 +120,75 @@ std::string held_gift_request_json(const store::HeldGiftRequest& held, std::stri
   // The warnings are a JSON array already.
   return fmt::format(R"({{"message":"GiftRequest held for approval.","data":{},"warnings":{}}})",
                      http::json_text(data), warnings);
+}
+
+Json text_json(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json time_json(const std::optional<UtcMillis>& time) {
+  return time ? Json(to_rfc3339(*time)) : Json(nullptr);
+}
+
+std::string gift_tag(TransactionId id, std::int64_t version, std::int64_t mails) {
+  return fmt::format("{}-{}-{}", id.value, version, mails);
+}
+
+namespace {
+
+Json amount_json(const std::optional<Money>& amount) {
+  return amount ? Json(to_decimal(*amount)) : Json(nullptr);
+}
+
+/// When the gift expires; null for one that has ended, and for one that a source sent.
+Json expiry_json(const store::Gift& gift) {
+  const auto end = sync::next_end(gift, sync::state_of(gift.transaction));
+  return end && end->status == Status::expired ? Json(to_rfc3339(end->at)) : Json(nullptr);
+}
+
+}  // namespace
+
+Json gift_json(const store::Gift& gift) {
+  const store::RecipientTransaction& transaction = gift.transaction;
+  const store::GiftRequest& request = gift.request;
+  Json json{{"recipient_transaction_id", transaction.id.value},
+            {"gift_request_id", request.id.value},
+            {"version", transaction.version},
+            {"status", to_word(transaction.status)}};
+  for (const Status status : kAllStatuses)
+    json[std::string(to_word(status)) + "_at"] = time_json(transaction.times[status]);
+  json["expires_at"] = expiry_json(gift);
+  json["has_conflict"] = transaction.has_conflict;
+  json["email"] = text_json(transaction.email);
+  json["phone_number"] = transaction.phone;
+  json["first_name"] = text_json(transaction.first_name);
+  json["last_name"] = text_json(transaction.last_name);
+  json["message"] = text_json(transaction.message);
+  json["gift_id"] = request.gift.value > 0 ? Json(request.gift.value) : Json(nullptr);
+  json["item_name"] = text_json(request.item_name);
+  json["total_price"] = amount_json(request.costs.total());
+  json["sender_email"] = text_json(request.sender_email);
+  json["utm_campaign_id"] = request.utm_campaign_id ? Json(*request.utm_campaign_id) : Json(nullptr);
+  json["delivery"] = to_word(request.mode);
+  json["source"] = text_json(transaction.gift_source);
+  json["external_id"] = text_json(transaction.external_id);
+  add_listed(json, store::kGiftRequestFields, request, ListedNames::distinct);
+  add_listed(json, store::kRecipientTransactionFields, transaction, ListedNames::distinct);
+  return json;
+}
+
+Json listed_request_json(const store::GiftRequest& request, std::int64_t gifts) {
+  Json json{{"id", request.id.value},
+            {"gift_id", request.gift.value},
+            {"item_name", request.item_name},
+            {"created_at", to_rfc3339(request.created_at)},
+            {"utm_campaign_id", request.utm_campaign_id ? Json(*request.utm_campaign_id) : Json(nullptr)},
+            {"delivery", to_word(request.mode)},
+            {"state", to_word(HeldState::sent)},
+            {"sender_email", request.sender_email},
+            {"gifts", gifts}};
+  add_listed(json, store::kGiftRequestFields, request);
+  return json;
 }
 
 std::string warnings_json(const http::FieldIssues& warnings) {

@@ -11,6 +11,7 @@
 #include "daemon/http/problem.h"
 #include "daemon/validation/gift_request_body.h"
 #include "daemon/validation/gift_request_verdict.h"
+#include "platform/json.h"
 #include "schema/enums.h"
 #include "schema/ids.h"
 #include "schema/store/gift/gift_requests.h"
@@ -60,6 +61,18 @@ std::string held_gift_request_state_json(const store::HeldGiftRequest& held);
 /// The response to a request that is held (GUARD-25): {message, data: {id, state, expires_at, reasons},
 /// warnings}.
 std::string held_gift_request_json(const store::HeldGiftRequest& held, std::string_view warnings);
+
+// What the lists and `GET /gifts/ID` show (API-1, API-5).
+
+/// "501-4-1": the gift's id, its version and how many mails it had (API-8).
+std::string gift_tag(TransactionId id, std::int64_t version, std::int64_t mails);
+/// One gift with its request.
+Json gift_json(const store::Gift& gift);
+/// A gift request without its recipients; `gifts`: how many it has.
+Json listed_request_json(const store::GiftRequest& request, std::int64_t gifts);
+/// Null for an empty text.
+Json text_json(const std::string& text);
+Json time_json(const std::optional<UtcMillis>& time);
 
 /// Warnings as the text of a JSON array; "[]" when there are none.
 std::string warnings_json(const http::FieldIssues& warnings);

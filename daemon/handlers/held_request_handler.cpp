@@ -17,12 +17,7 @@ namespace {
 constexpr std::size_t kPageSize = 100;
 
 http::HttpResponse unknown_held_request() {
-  return http::problem(404, "unknown_held_request", "The held request is unknown",
-                       "There is no such held request.");
-}
-
-Json time_json(const std::optional<UtcMillis>& time) {
-  return time ? Json(to_rfc3339(*time)) : Json(nullptr);
+  return http::problem("unknown_held_request", "There is no such held request.");
 }
 
 Json held_json(const store::HeldGiftRequest& held) {
@@ -58,9 +53,18 @@ Json review_json(const sync::HeldReview& review) {
   return json;
 }
 
-/// Who decides: an address has several keys, of which one may be in other hands.
-store::AuditEvent event_of(const store::ApiKeyOwner& caller, const http::HttpRequest& request,
-                           UtcMillis now) {
+http::HttpResponse faulty(const sync::HeldOutcome& outcome) {
+  http::FieldIssues errors;
+  for (const store::HoldReason& fault : outcome.faults)
+    errors.push_back({fault.field, http::FieldCode::of_finding(fault.code), fault.message});
+  return http::problem({"sending_refused", "The held request cannot be sent"},
+                       outcome.reason + " It still waits; no approval overrides this.", errors);
+}
+
+}  // namespace
+
+store::AuditEvent event_of_key(const store::ApiKeyOwner& caller, const http::HttpRequest& request,
+                               UtcMillis now) {
   store::AuditEvent event;
   event.occurred_at = now;
   event.actor = caller.account.email;
@@ -69,16 +73,6 @@ store::AuditEvent event_of(const store::ApiKeyOwner& caller, const http::HttpReq
   event.network = rate_limit_prefix(request.client);
   return event;
 }
-
-http::HttpResponse faulty(const sync::HeldOutcome& outcome) {
-  http::FieldIssues errors;
-  for (const store::HoldReason& fault : outcome.faults)
-    errors.push_back({fault.field, fault.code, fault.message});
-  return http::problem(403, "sending_refused", "The held request cannot be sent",
-                       outcome.reason + " It still waits; no approval overrides this.", errors);
-}
-
-}  // namespace
 
 http::Reply HeldRequestHandler::list(const http::HttpRequest& request, std::string_view) {
   return authenticator_.handle_authenticated(
@@ -148,11 +142,11 @@ http::Reply HeldRequestHandler::decide(const http::HttpRequest& request, std::st
     const auto found = review(caller, id);
     if (!found) return unknown_held_request();
     const UtcMillis now = options_.clock();
-    const store::AuditEvent event = event_of(caller, request, now);
+    const store::AuditEvent event = event_of_key(caller, request, now);
     if (approves && !options_.allow_self_approval && found->held.account == caller.account.id) {
       store_.audit.add(sync::refused_decision(event, *found, approves, "GUARD-27",
                                               "the request of the key's own account"));
-      return http::problem(403, "own_request", "Requesters cannot approve their own request",
+      return http::problem("own_request",
                            "Requesters cannot approve their own request (requests.allow_self_approval in the "
                            "settings is false). Ask another approver.");
     }
@@ -163,10 +157,9 @@ http::Reply HeldRequestHandler::decide(const http::HttpRequest& request, std::st
                                                : sync::reject_held(store_, *found, asked, now);
     switch (outcome.kind) {
       case sync::HeldOutcome::Kind::illegal:
-        return http::problem(409, "illegal_move", "The request's state does not allow this", outcome.reason);
+        return http::problem("illegal_move", outcome.reason);
       case sync::HeldOutcome::Kind::changed:
-        return http::problem(412, "content_changed", "The content was edited since it was read",
-                             outcome.reason);
+        return http::problem("content_changed", outcome.reason);
       case sync::HeldOutcome::Kind::faulty:
         return faulty(outcome);
       case sync::HeldOutcome::Kind::done:

@@ -46,4 +46,8 @@ class HeldRequestHandler {
   const HeldRequestHandlerOptions options_;
 };
 
+/// The event of what a key does: an address has several keys, of which one may be in other hands.
+store::AuditEvent event_of_key(const store::ApiKeyOwner& caller, const http::HttpRequest& request,
+                               UtcMillis now);
+
 }  // namespace giftsync::handlers

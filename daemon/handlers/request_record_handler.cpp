@@ -141,21 +141,12 @@ Json text_or_null(const std::string& text) {
 }
 
 http::HttpResponse unknown_request_record() {
-  return http::problem(404, "unknown_request_record", "The request record is unknown",
-                       "There is no such request record.");
-}
-
-http::HttpResponse forbidden(std::string_view code, std::string_view title, std::string_view message) {
-  return http::problem(403, code, title, message);
-}
-
-http::HttpResponse conflict(std::string_view code, std::string_view title, std::string_view message) {
-  return http::problem(409, code, title, message);
+  return http::problem("unknown_request_record", "There is no such request record.");
 }
 
 http::HttpResponse content_changed() {
   return http::problem(
-      412, "content_changed", "The content was edited since it was read",
+      "content_changed",
       "The request record's content is not the one that If-Match names: it was edited since. "
       "Nothing was decided; read it again.");
 }
@@ -215,14 +206,14 @@ std::optional<http::HttpResponse> auto_approval_refusal(const sync::RequestRecor
     case sync::AutoApprovalAccess::allowed:
       return std::nullopt;
     case sync::AutoApprovalAccess::not_enabled:
-      return forbidden(
-          "may_not_auto_approve", "The API key may not approve its own request",
+      return http::problem(
+          "may_not_auto_approve",
           "This API key may not set Auto_Approved, which would approve its own request. That takes "
           "requests.allow_api_auto_approval in the settings, or requests.allow_self_approval and the scope "
           "approve. Leave Auto_Approved out; the request then waits for approval.");
     case sync::AutoApprovalAccess::other_sender:
-      return forbidden(
-          "sender_is_another", "The API key may not approve for another Sender",
+      return http::problem(
+          "sender_is_another",
           "This API key may not set Auto_Approved on behalf of another Sender. That takes "
           "requests.allow_self_approval in the settings and the scope approve. Leave Auto_Approved out; the "
           "request then waits for approval.");
@@ -277,8 +268,9 @@ http::Reply RequestRecordHandler::handle_for_caller(const http::HttpRequest& req
               "a "
               "live key, or the endpoint for gift requests.");
         if (options_.settings.enabled) return handler(caller);
-        return forbidden("requests_disabled", "Request records are not in use here",
-                         "Request records are not in use here: requests.enabled in the settings is false.");
+        return http::problem(
+            "requests_disabled",
+            "Request records are not in use here: requests.enabled in the settings is false.");
       });
 }
 
@@ -380,7 +372,7 @@ http::HttpResponse RequestRecordHandler::validated(RequestRecordBody body,
       validated.recipients.emplace_back(name_of(F::recipient_email), body.record.text(F::recipient_email));
   const auto loaded = sync::load_with_defaults(*crm_.request_records(), {std::move(body.record)}).front();
   for (const sync::RequestRecordFinding& finding : options_.findings_of(loaded))
-    verdict.findings.push_back({"", finding.check, finding.message});
+    verdict.findings.push_back({"", http::FieldCode::of_finding(finding.check), finding.message});
   return http::json_response(200, validated_request_json(validated));
 }
 
@@ -430,9 +422,9 @@ http::Reply RequestRecordHandler::decide(const http::HttpRequest& request, const
     const bool approves = action == sync::RequestRecordAction::approve;
     if (approves && !options_.settings.allow_self_approval &&
         sync::is_own(parties_of(store_, *row), with_crm_users(caller)))
-      return forbidden("own_request", "Requesters cannot approve their own request",
-                       "Requesters cannot approve their own request (requests.allow_self_approval in the "
-                       "settings is false). Ask another approver.");
+      return http::problem("own_request",
+                           "Requesters cannot approve their own request (requests.allow_self_approval in the "
+                           "settings is false). Ask another approver.");
     // By its number, which decide_request_record looks up first: it may equal another record's Id.
     const std::string lookup = row->text(F::number).empty() ? row->id : row->text(F::number);
     const sync::ApprovalResult outcome = sync::decide_request_record(
@@ -442,11 +434,10 @@ http::Reply RequestRecordHandler::decide(const http::HttpRequest& request, const
     using Kind = sync::ApprovalResult::Kind;
     if (outcome.kind == Kind::unknown) return unknown_request_record();
     if (outcome.kind == Kind::other_content) return content_changed();
-    if (outcome.kind == Kind::illegal)
-      return conflict("illegal_move", "The request's state does not allow this", outcome.reason);
+    if (outcome.kind == Kind::illegal) return http::problem("illegal_move", outcome.reason);
     if (outcome.kind == Kind::changed)
-      return conflict("changed_meanwhile", "The request was changed at the same time",
-                      "The request record was changed at the same time: " + outcome.reason + ".");
+      return http::problem("changed_meanwhile",
+                           "The request record was changed at the same time: " + outcome.reason + ".");
     options_.on_changed();
     return http::json_response(
         200, http::json_text({{"message", approves ? "Approved." : "Rejected."},

@@ -23,7 +23,7 @@ http::HttpResponse refused_signature(const config::SourceSettings& source) {
       source.preset == config::SourcePreset::postmark ||
       (source.preset == config::SourcePreset::none && source.signature == config::SourceSignature::basic);
   return http::with_header(
-      http::problem(401, "refused_signature", "The message's signature is missing or wrong",
+      http::problem("refused_signature",
                     "The message does not prove that it is from this source. Check the shared secret on both "
                     "sides and the sender's clock."),
       "WWW-Authenticate",
@@ -31,7 +31,7 @@ http::HttpResponse refused_signature(const config::SourceSettings& source) {
 }
 
 http::HttpResponse invalid_message(const std::string& message, const http::FieldIssues& issues = {}) {
-  return http::problem(400, "invalid", "The message is not valid", message, issues);
+  return http::problem({"invalid", "The message is not valid"}, message, issues);
 }
 
 http::HttpResponse unreadable_message(const sources::WebhookInvalidBody& invalid) {
@@ -43,7 +43,7 @@ http::HttpResponse unreadable_message(const sources::WebhookInvalidBody& invalid
 
 http::HttpResponse too_many_reports(const sources::TooManyEvents& many) {
   return http::problem(
-      413, "too_many_reports", "The message contains too many events",
+      "too_many_reports",
       fmt::format("The message contains {} events; at most {} are accepted in one message. Nothing was "
                   "accepted; send fewer in one message.",
                   many.found, sources::kMaxEvents));
@@ -59,7 +59,7 @@ http::HttpResponse all_invalid(const std::vector<std::string>& errors) {
 
 http::HttpResponse source_is_full() {
   return http::with_retry_after(
-      http::problem(503, "source_is_full", "Too many events of this source are waiting",
+      http::problem("source_is_full",
                     fmt::format("Too many events of this source are orphaned or quarantined, so nothing was "
                                 "accepted. Send the message again after {} s.",
                                 kOverLimitRetrySeconds)),
@@ -68,7 +68,7 @@ http::HttpResponse source_is_full() {
 
 http::HttpResponse cannot_verify_now(const sources::WebhookTemporaryFailure& why) {
   return http::with_retry_after(
-      http::problem(503, "cannot_check_now", "The message cannot be checked now",
+      http::problem("cannot_check_now",
                     fmt::format("{}, so nothing was accepted. Send the message again after {} s.", why.why,
                                 kCannotVerifyRetrySeconds)),
       kCannotVerifyRetrySeconds);

@@ -31,9 +31,9 @@ Reply respond_as_asked(const HttpRequest& request, const store::ApiKeyOwner& cal
   if (!is_test_key(caller.key.prefix)) return test_only();
   const std::string asked = request.header(kTestResponse).value_or("");
   if (asked == "429")
-    return with_retry_after(problem(429, "rate_limited", "Too many requests",
-                                    "The header Giftsync-Test-Response asked for it. Nothing was created."),
-                            kTestRetrySeconds);
+    return with_retry_after(
+        problem("rate_limited", "The header Giftsync-Test-Response asked for it. Nothing was created."),
+        kTestRetrySeconds);
   if (asked == "500") return internal_error(request.request_id);
   if (asked == "503") return unavailable(kTestRetrySeconds);
   if (asked != "lost")

@@ -31,6 +31,7 @@ enum class HandlerKind {
 /// What requests are counted by (OPS-40): groups of the paths in routes.cpp.
 enum class RouteGroup {
   gift_requests,
+  gifts,       ///< what keys read, and do with a gift
   validation,  ///< what the call without /validate would do
   crm,         ///< what is called from inside the CRM
   request_records,
@@ -42,8 +43,8 @@ enum class RouteGroup {
   other,
 };
 inline constexpr std::string_view kRouteGroupWords[] = {
-    "gift_requests", "validation",     "crm",     "request_records", "held_requests",
-    "gift_pages",    "status_changes", "console", "probes",          "other"};
+    "gift_requests",  "gifts",   "validation", "crm",  "request_records", "held_requests", "gift_pages",
+    "status_changes", "console", "probes",     "other"};
 
 /// A response that a server begins to send.
 struct ServedResponse {

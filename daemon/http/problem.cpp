@@ -16,20 +16,21 @@ constexpr std::int64_t kInFlightRetrySeconds = 1;
 
 }  // namespace
 
-HttpResponse problem(int status, std::string_view code, std::string_view title, std::string_view message,
-                     const FieldIssues& errors, std::optional<UtcMillis> available_at) {
-  nlohmann::ordered_json body{{"type", fmt::format("/problems/{}", code)},
-                              {"title", title},
-                              {"status", status},
+HttpResponse problem(ProblemCode problem_code, std::string_view message, const FieldIssues& errors,
+                     std::optional<UtcMillis> available_at) {
+  const validation::ProblemKind& kind = problem_code.kind();
+  nlohmann::ordered_json body{{"type", fmt::format("/problems/{}", kind.code)},
+                              {"title", kind.title},
+                              {"status", kind.status},
                               {"detail", message},
                               {"message", message},
-                              {"code", code}};
+                              {"code", kind.code}};
   for (const FieldIssue& error : errors) {
     body["errors"].push_back({{"field", error.field}, {"code", error.code}, {"message", error.message}});
   }
   if (available_at) body["available_at"] = to_rfc3339(*available_at);
-  HttpResponse response = text_response(status, "application/problem+json", json_text(body));
-  response.code = code;
+  HttpResponse response = text_response(kind.status, "application/problem+json", json_text(body));
+  response.code = kind.code;
   // Not the messages: they quote the caller's text, including addresses.
   if (!errors.empty() && !errors.front().code.empty()) {
     const FieldIssue& first = errors.front();
@@ -39,8 +40,8 @@ HttpResponse problem(int status, std::string_view code, std::string_view title, 
 }
 
 HttpResponse malformed_json(const JsonError& error, std::string_view next_step) {
-  return problem(400, "malformed_json", "The body is not valid JSON",
-                 fmt::format("{} {}", error.message, next_step), {{"", error.code, error.message}});
+  return problem("malformed_json", fmt::format("{} {}", error.message, next_step),
+                 {{"", FieldCode::of_finding(error.code), error.message}});
 }
 
 HttpResponse invalid_request(const FieldIssues& errors) {
@@ -48,8 +49,7 @@ HttpResponse invalid_request(const FieldIssues& errors) {
   if (errors.size() == 2) message += " One more error is listed in \"errors\".";
   if (errors.size() > 2)
     message += fmt::format(" {} more errors are listed in \"errors\".", errors.size() - 1);
-  return problem(400, "invalid", "The request is not valid",
-                 message + " Nothing was created; correct the request and send it again.", errors);
+  return problem("invalid", message + " Nothing was created; correct the request and send it again.", errors);
 }
 
 HttpResponse unknown_gift(GiftId gift) {
@@ -57,13 +57,12 @@ HttpResponse unknown_gift(GiftId gift) {
 }
 
 HttpResponse invalid_idempotency_key(std::string_view reason) {
-  return problem(400, "invalid_idempotency_key", "The Idempotency-Key header is not valid",
-                 fmt::format("{} Nothing was created.", reason));
+  return problem("invalid_idempotency_key", fmt::format("{} Nothing was created.", reason));
 }
 
 HttpResponse missing_api_key(std::string_view other) {
   return with_header(
-      problem(401, "missing_api_key", "An API key is needed",
+      problem("missing_api_key",
               fmt::format("{} Send it in one Authorization header, as \"Authorization: YOUR_KEY\" or "
                           "\"Authorization: Bearer YOUR_KEY\".",
                           other.empty() ? "No API key was found." : other)),
@@ -75,13 +74,13 @@ HttpResponse refused_api_key(std::string_view other) {
                                               "completely; if it was revoked or its "
                                               "account deactivated, ask your administrator for a new one."
                                             : std::string(other) + " Ask your administrator for one.";
-  return with_header(problem(401, "refused_api_key", "The API key is wrong or not active", message),
-                     "WWW-Authenticate", R"(Bearer realm="giftsync", error="invalid_token")");
+  return with_header(problem("refused_api_key", message), "WWW-Authenticate",
+                     R"(Bearer realm="giftsync", error="invalid_token")");
 }
 
 HttpResponse plan_without_api_access(giftsync::Plan plan) {
   return problem(
-      403, "plan_without_api_access", "The account's plan has no API access",
+      "plan_without_api_access",
       fmt::format("The key is valid, but its account's plan ({}) has no API access. API access needs "
                   "the plan team, enterprise or enterprise_plus.",
                   to_word(plan)));
@@ -91,18 +90,17 @@ HttpResponse refused_crm_sender(const std::vector<sync::MissingPrecondition>& mi
   const bool is_token = missing.front().precondition == sync::Precondition::organization_token;
   FieldIssues errors;
   for (const sync::MissingPrecondition& missing_precondition : missing)
-    errors.push_back({is_token ? "" : "sender", std::string(to_word(missing_precondition.precondition)),
+    errors.push_back({is_token ? "" : "sender",
+                      FieldCode::of_finding(to_word(missing_precondition.precondition)),
                       missing_precondition.message});
   const std::string& message = missing.front().message;
-  if (is_token)
-    return problem(401, "refused_organization_token", "The organization token is missing or not active",
-                   message, errors);
-  return problem(403, "sender_may_not_send", "The sender may not send from the CRM", message, errors);
+  if (is_token) return problem("refused_organization_token", message, errors);
+  return problem("sender_may_not_send", message, errors);
 }
 
 HttpResponse missing_scope(Scope needed) {
   return problem(
-      403, "missing_scope", "The API key may not do this",
+      "missing_scope",
       fmt::format("The API key lacks the scope \"{}\". Use a key that has it; your administrator can "
                   "make one.",
                   to_word(needed)));
@@ -111,19 +109,18 @@ HttpResponse missing_scope(Scope needed) {
 HttpResponse sending_refused(const FieldIssues& errors, std::optional<UtcMillis> available_at) {
   std::string message = validation::describe(errors.front()) + " Nothing was created.";
   if (available_at) message += fmt::format(" It may fit from {} UTC on.", minute_text(*available_at));
-  return problem(403, "sending_refused", "The sending policy refuses this request", message, errors,
-                 available_at);
+  return problem("sending_refused", message, errors, available_at);
 }
 
 HttpResponse held_request_ended(HeldState state, const std::string& what) {
-  return problem(403, state == HeldState::expired ? "held_request_expired" : "held_request_rejected",
-                 "The request was held and is not sent",
+  return problem(state == HeldState::expired ? ProblemCode("held_request_expired")
+                                             : ProblemCode("held_request_rejected"),
                  what + " Nothing was created; use a new Idempotency-Key to ask again.");
 }
 
 HttpResponse key_paused(CredentialKind kind, UtcMillis since) {
   return problem(
-      403, "key_paused", "The key or token is paused",
+      "key_paused",
       fmt::format("This {} is paused since {} UTC, so nothing was created. Ask your administrator to "
                   "release it, then send the request again.",
                   kind == CredentialKind::api_key ? "API key" : "organization token", minute_text(since)));
@@ -131,24 +128,24 @@ HttpResponse key_paused(CredentialKind kind, UtcMillis since) {
 
 HttpResponse tests_disabled() {
   return problem(
-      403, "tests_disabled", "Test keys are not in use here",
+      "tests_disabled",
       "This is a test key, and test.enabled in the settings is false. Nothing was created; use a live "
       "key, or ask your administrator.");
 }
 
 HttpResponse live_only(std::string_view message) {
-  return problem(403, "live_only", "A test key cannot do this", message);
+  return problem("live_only", message);
 }
 
 HttpResponse test_only() {
   return problem(
-      400, "test_only", "The header is for test keys",
+      "test_only",
       "The header Giftsync-Test-Response is for test keys (gsk_test_...), and this key or token is live. "
       "Nothing was created; leave the header out.");
 }
 
 HttpResponse not_found(std::string_view message) {
-  return problem(404, "not_found", "There is nothing at this address", message);
+  return problem("not_found", message);
 }
 
 HttpResponse unknown_path() {
@@ -164,14 +161,13 @@ HttpResponse unknown_gift_request() {
 
 HttpResponse method_not_allowed(const std::vector<std::string_view>& allowed) {
   const std::string methods = fmt::format("{}", fmt::join(allowed, ", "));
-  return with_header(problem(405, "method_not_allowed", "The method is not allowed here",
-                             fmt::format("This address only accepts {}.", methods)),
+  return with_header(problem("method_not_allowed", fmt::format("This address only accepts {}.", methods)),
                      "Allow", methods);
 }
 
 HttpResponse idempotency_key_in_use() {
   return with_retry_after(
-      problem(409, "idempotency_key_in_use", "A request with this Idempotency-Key is still running",
+      problem("idempotency_key_in_use",
               "A request with this Idempotency-Key is still being worked on. Send the same request again "
               "shortly to get its response."),
       kInFlightRetrySeconds);
@@ -179,14 +175,14 @@ HttpResponse idempotency_key_in_use() {
 
 HttpResponse idempotency_mismatch() {
   return problem(
-      422, "idempotency_mismatch", "The Idempotency-Key belongs to another request",
+      "idempotency_mismatch",
       "This Idempotency-Key was already used for a request with another body. Nothing was created; "
       "use a new key for a new request, and the same body to repeat one.");
 }
 
 HttpResponse body_too_large(std::size_t max_bytes) {
   HttpResponse response = problem(
-      413, "body_too_large", "The body is too large",
+      "body_too_large",
       fmt::format("The body is larger than {} bytes. Nothing was created; divide the recipients among "
                   "several requests.",
                   max_bytes));
@@ -195,14 +191,14 @@ HttpResponse body_too_large(std::size_t max_bytes) {
 }
 
 HttpResponse unsupported_media_type(std::string_view reason) {
-  return with_header(problem(415, "unsupported_media_type", "The body must be JSON",
+  return with_header(problem("unsupported_media_type",
                              fmt::format("{} Send the body as \"Content-Type: application/json\".", reason)),
                      "Accept", "application/json");
 }
 
 HttpResponse unsupported_content_encoding(std::string_view reason) {
   HttpResponse response =
-      problem(415, "unsupported_content_encoding", "The body must not be compressed",
+      problem("unsupported_content_encoding",
               fmt::format("{} Send the body as it is, without a Content-Encoding.", reason));
   return with_header(with_header(std::move(response), "Accept", "application/json"), "Accept-Encoding",
                      "identity");
@@ -219,7 +215,7 @@ void add_rate_limit_headers(HttpResponse& response, const RateLimitStatus& rate)
 HttpResponse rate_limited(const RateLimitStatus& rate) {
   HttpResponse response = with_retry_after(
       problem(
-          429, "rate_limited", "Too many requests",
+          "rate_limited",
           fmt::format("The API key has reached its limit of {} requests a minute. Nothing was created; send "
                       "it again after {} s.",
                       rate.limit, std::max<std::int64_t>(rate.reset_seconds, 1))),
@@ -229,7 +225,7 @@ HttpResponse rate_limited(const RateLimitStatus& rate) {
 }
 
 HttpResponse internal_error(std::string_view request_id) {
-  return problem(500, "internal_error", "The server failed",
+  return problem("internal_error",
                  fmt::format("The server could not finish this request. Give its operator the request id {}; "
                              "with an Idempotency-Key the request can be repeated without sending anything "
                              "twice.",
@@ -237,11 +233,11 @@ HttpResponse internal_error(std::string_view request_id) {
 }
 
 HttpResponse unavailable(std::int64_t retry_after_seconds, std::string_view what) {
-  return with_retry_after(problem(503, "unavailable", "The service is not available for the moment",
-                                  fmt::format("The service {}. Send the same request again after "
-                                              "{} s, with an Idempotency-Key so that nothing is sent twice.",
-                                              what, std::max<std::int64_t>(retry_after_seconds, 1))),
-                          retry_after_seconds);
+  return with_retry_after(
+      problem("unavailable", fmt::format("The service {}. Send the same request again after "
+                                         "{} s, with an Idempotency-Key so that nothing is sent twice.",
+                                         what, std::max<std::int64_t>(retry_after_seconds, 1))),
+      retry_after_seconds);
 }
 
 HttpResponse json_response(int status, std::string body) {

@@ -1,7 +1,7 @@
 // daemon/http: every error that the API returns, as RFC 9457 application/problem+json with the members type
 // ("/problems/<code>"), title, status, detail, message (the same text as detail), code, and errors [{field,
-// code, message}] where fields are invalid (HTTP-36). docs/openapi.yaml lists the same. Pure: nothing here
-// logs, and no response reveals what the caller may not know.
+// code, message}] where fields are invalid (HTTP-36). Codes and titles are those of the catalogue. Pure:
+// nothing here logs, and no response reveals what the caller may not know.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,16 @@
 namespace giftsync::http {
 
 using validation::BodyError;
+using validation::FieldCode;
 using validation::FieldIssue;
 using validation::FieldIssues;
 using validation::json_text;
+using validation::ProblemCode;
 
-/// `code`: stable, for programs. `title`: the same for each occurrence. `message`: what happened here and
-/// what to do next. `errors`: empty: the member is left out. Invalid UTF-8 is replaced.
-HttpResponse problem(int status, std::string_view code, std::string_view title, std::string_view message,
-                     const FieldIssues& errors = {}, std::optional<UtcMillis> available_at = std::nullopt);
+/// Status and title are those of the catalogue (HTTP-37): problem("not_found", message). `message`: what
+/// happened here and what to do next. `errors`: empty: the member is left out. Invalid UTF-8 is replaced.
+HttpResponse problem(ProblemCode problem_code, std::string_view message, const FieldIssues& errors = {},
+                     std::optional<UtcMillis> available_at = std::nullopt);
 
 // 400
 /// `next_step`: the second part of the message, after the error.

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <vector>
 
 #include "daemon/http/authenticator.h"
 #include "daemon/http/problem.h"
@@ -75,6 +77,9 @@ std::optional<HttpResponse> method_error(Methods allowed, const std::string& met
   if (allowed == Methods::post && method != "POST") return method_not_allowed({"POST"});
   if (allowed == Methods::reads && method != "GET" && method != "HEAD")
     return method_not_allowed({"GET", "HEAD"});
+  const std::vector<std::string_view> both{"GET", "HEAD", "POST"};
+  if (allowed == Methods::reads_and_post && std::find(both.begin(), both.end(), method) == both.end())
+    return method_not_allowed(both);
   return std::nullopt;
 }
 
@@ -170,6 +175,7 @@ Reply Router::route(Call& call, ListenerScope scope) {
   call.log_name = route->log_name;
   if (!route->handler || !(handlers_.*route->handler)) return unknown_path();
   if (auto error = method_error(route->methods, request.method)) return std::move(*error);
+  if (route->reader && request.method != "POST") return (handlers_.*route->reader)(request, path_parameter);
   return (handlers_.*route->handler)(request, path_parameter);
 }
 

@@ -18,6 +18,7 @@ constexpr std::string_view kRecordPath = "/api/v1/request_records/{number}";
 constexpr std::string_view kHeldPath = "/api/v1/held_requests/{id}";
 constexpr Methods kPost = Methods::post;
 constexpr Methods kReads = Methods::reads;
+constexpr Methods kReadsAndPost = Methods::reads_and_post;
 constexpr Methods kHandlerChecks = Methods::handler_checks;
 using Credential = RouteInput::Credential;
 /// Only limits.max_body_bytes counts.
@@ -46,11 +47,22 @@ constexpr auto kRoutes = std::to_array<Route>({
     // path                                             in the log                                      listener             methods         group              input          handler
     {"/-/healthy",                                      "/-/healthy",                                   ListenerRole::both,  kReads,         G::probes,         kLiveness,     &A::healthy},
     {"/-/ready",                                        "/-/ready",                                     ListenerRole::both,  kReads,         G::probes,         kReadiness,    &A::ready},
-    {"/api/v1/gift_requests",                           "/api/v1/gift_requests",                        ListenerRole::base,  kPost,          G::gift_requests,  kKeyBody,      &A::send_by_email},
+    {"/api/v1/gift_requests",                           "/api/v1/gift_requests",                        ListenerRole::base,  kReadsAndPost,  G::gift_requests,  kKeyBody,      &A::send_by_email, &A::list_gift_requests},
     {"/api/v1/gift_requests/validate",                  "/api/v1/gift_requests/validate",               ListenerRole::base,  kPost,          G::validation,     kCrmKeyBody,   &A::validate_by_email},
     {"/api/v1/gift_requests/{id}",                      "/api/v1/gift_requests/{id}",                   ListenerRole::base,  kReads,         G::gift_requests,  kKey,          &A::read_gift_request},
     {"/api/v1/gift_requests/{rest...}",                 kNoSuchPath,                                    ListenerRole::base,  kHandlerChecks, G::gift_requests,  kOpen,         nullptr},
     {"/api/v1/balance",                                 "/api/v1/balance",                              ListenerRole::base,  kReads,         G::gift_requests,  kKey,          &A::read_balance},
+    {"/api/v1/events",                                  "/api/v1/events",                               ListenerRole::base,  kReads,         G::gifts,          kKey,          &A::list_events},
+    {"/api/v1/gifts",                                   "/api/v1/gifts",                                ListenerRole::base,  kReads,         G::gifts,          kKey,          &A::list_gifts},
+    {"/api/v1/gifts/{id}",                              "/api/v1/gifts/{id}",                           ListenerRole::base,  kReads,         G::gifts,          kKey,          &A::read_gift},
+    {"/api/v1/gifts/{id}/history",                      "/api/v1/gifts/{id}/history",                   ListenerRole::base,  kReads,         G::gifts,          kKey,          &A::read_gift_history},
+    {"/api/v1/gifts/{id}/match",                        "/api/v1/gifts/{id}/match",                     ListenerRole::base,  kReads,         G::gifts,          kKey,          &A::read_gift_match},
+    {"/api/v1/gifts/{id}/cancel",                       "/api/v1/gifts/{id}/cancel",                    ListenerRole::base,  kPost,          G::gifts,          kKey,          &A::cancel_gift},
+    {"/api/v1/gifts/{id}/resend",                       "/api/v1/gifts/{id}/resend",                    ListenerRole::base,  kPost,          G::gifts,          kCrmKey,       &A::resend_gift},
+    {"/api/v1/gifts/{id}/extend",                       "/api/v1/gifts/{id}/extend",                    ListenerRole::base,  kPost,          G::gifts,          kKey,          &A::extend_gift},
+    {"/api/v1/gifts/{rest...}",                         kNoSuchPath,                                    ListenerRole::base,  kHandlerChecks, G::gifts,          kOpen,         nullptr},
+    {"/api/v1/items",                                   "/api/v1/items",                                ListenerRole::base,  kReads,         G::gifts,          kKey,          &A::list_items},
+    {"/api/v1/items/{id}",                              "/api/v1/items/{id}",                           ListenerRole::base,  kReads,         G::gifts,          kKey,          &A::read_item},
     {kLink,                                             "/g/{link}",                                    ListenerRole::base,  kHandlerChecks, G::gift_pages,     kPage,         &A::page},
     {"/api/v1/webhooks/gift_requests",                  "/api/v1/webhooks/gift_requests",               ListenerRole::admin, kPost,          G::gift_requests,  kKeyBody,      &A::create_urls},
     {"/api/v1/webhooks/gift_requests/validate",         "/api/v1/webhooks/gift_requests/validate",      ListenerRole::admin, kPost,          G::validation,     kCrmKeyBody,   &A::validate_urls},

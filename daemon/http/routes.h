@@ -19,6 +19,7 @@ struct Handlers {
   Handler send_by_email;
   Handler read_gift_request;
   Handler read_balance;
+  Handler list_events = {};
   Handler page;
   Handler create_urls;
   Handler send_from_crm;
@@ -39,6 +40,17 @@ struct Handlers {
   Handler read_held = {};
   Handler approve_held = {};
   Handler reject_held = {};
+  // What keys read, and do with a gift (API-1 to API-9).
+  Handler list_gift_requests = {};
+  Handler list_gifts = {};
+  Handler read_gift = {};
+  Handler read_gift_history = {};
+  Handler read_gift_match = {};
+  Handler cancel_gift = {};
+  Handler resend_gift = {};
+  Handler extend_gift = {};
+  Handler list_items = {};
+  Handler read_item = {};
   Handler console = {};
   Handler sign_in_reply = {};  ///< null: people sign in by link alone
   /// False when the header shows already that `status_changes` refuses the message; null: never. Pure.
@@ -54,7 +66,7 @@ struct Handlers {
 
 /// base_url and admin_url may have different listeners (HTTP-12).
 enum class ListenerRole { both, base, admin };
-enum class Methods { post, reads, handler_checks };
+enum class Methods { post, reads, reads_and_post, handler_checks };
 /// What a request's header must have before its body is read, how large the body may be, and whose threads
 /// handle it (HTTP-48, HTTP-49).
 struct RouteInput {
@@ -87,6 +99,8 @@ struct Route {
   RouteInput input;
   /// Null: 404, but only on this listener; the other one names it.
   Handlers::Handler Handlers::*handler;
+  /// Of a path that is read and posted to: for GET and HEAD.
+  Handlers::Handler Handlers::*reader = nullptr;
 };
 
 inline constexpr std::string_view kNoSuchPath = "(no such path)";

@@ -249,6 +249,11 @@ void Metrics::count_batch(const sync::SyncStepStats& stats, UtcMillis now) noexc
   counters_->crm_up.Set(1);
 }
 
+void Metrics::count_published(const sync::FeedStepStats& stats) noexcept {
+  for (std::size_t status = 0; status < stats.reached.size(); ++status)
+    counters_->reached.add(status, stats.reached[status]);
+}
+
 void Metrics::count_failed_batch() noexcept {
   counters_->batches.add(1);
   counters_->crm_up.Set(0);

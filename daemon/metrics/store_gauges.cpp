@@ -57,6 +57,7 @@ Gauges StoreGauges::read(UtcMillis now) {
   add_crm(now, gauges);
   add_sources(gauges);
   add_timers(now, gauges);
+  add_feed(now, gauges);
   add_sending(now, gauges);
   add_secrets(now, gauges);
   add_backfills(gauges);
@@ -148,6 +149,16 @@ void StoreGauges::add_timers(UtcMillis now, Gauges& gauges) {
   gauges.push_back(plain("giftsync_timers_oldest_due_age_seconds",
                          "How late the timer is that is due the longest; 0: none is due.",
                          is_late ? age_seconds(timers.next, now) : 0));
+}
+
+void StoreGauges::add_feed(UtcMillis now, Gauges& gauges) {
+  const store::FeedBacklog backlog = store_.feed.backlog();
+  gauges.push_back(plain("giftsync_feed_waiting",
+                         "Objects whose events are not published yet; 10001 means more than 10000.",
+                         number(backlog.marks)));
+  gauges.push_back(plain("giftsync_feed_lag_seconds",
+                         "For how long the change waits that waits the longest for its event; 0: none does.",
+                         std::max(0.0, age_seconds(backlog.oldest_at, now))));
 }
 
 void StoreGauges::add_sending(UtcMillis now, Gauges& gauges) {

@@ -40,6 +40,7 @@ class StoreGauges {
   void add_crm(UtcMillis now, std::vector<Gauge>& gauges);
   void add_sources(std::vector<Gauge>& gauges);
   void add_timers(UtcMillis now, std::vector<Gauge>& gauges);
+  void add_feed(UtcMillis now, std::vector<Gauge>& gauges);
   void add_sending(UtcMillis now, std::vector<Gauge>& gauges);
   void add_secrets(UtcMillis now, std::vector<Gauge>& gauges);
   void add_backfills(std::vector<Gauge>& gauges);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <iterator>
 #include <span>
@@ -21,6 +22,7 @@ using store::NewRecipient;
 
 constexpr std::string_view kRedeemByEmail = "email";
 constexpr std::size_t kMaxUserId = 255;
+constexpr std::size_t kMaxReference = 255;
 constexpr std::size_t kMaxEmail = 254;
 constexpr std::size_t kMaxCheckedWhenTooMany = 100;
 
@@ -34,6 +36,7 @@ struct BodyReading {
   JsonObjectReader& fields;
   const GiftRequestLimits& limits;
   SendMode mode;
+  bool takes_references = true;
   std::unordered_map<std::string, std::size_t> first_index_by_email = {};
 };
 
@@ -117,13 +120,17 @@ NewRecipient read_recipient(BodyReading& reading, const LocatedObject& recipient
   body.first_name = read_name(reading, recipient, "first_name");
   body.last_name = read_name(reading, recipient, "last_name");
   body.message = read_message(reading, recipient);
+  std::array<std::string_view, 6> known{"email", "first_name", "last_name", "message"};
+  std::size_t count = 4;
+  if (reading.takes_references) {
+    body.reference = reading.fields.read_optional_line(recipient, "reference", kMaxReference);
+    known[count++] = "reference";
+  }
   if (reading.mode == SendMode::email) {
     check_redeem_type(reading.fields, recipient);
-    reading.fields.warn_unknown_members(recipient,
-                                        {"email", "first_name", "last_name", "message", "gift_redeem_type"});
-  } else {
-    reading.fields.warn_unknown_members(recipient, {"email", "first_name", "last_name", "message"});
+    known[count++] = "gift_redeem_type";
   }
+  reading.fields.warn_unknown_members(recipient, std::span(known).first(count));
   return body;
 }
 
@@ -170,7 +177,31 @@ std::string canonical_text(const GiftRequestBody& body, std::initializer_list<st
          {&recipient.email, &recipient.first_name, &recipient.last_name, &recipient.message})
       append(*text);
   }
+  const auto append_reference = [&](std::string_view of, std::string_view reference) {
+    if (reference.empty()) return;
+    canonical += of;
+    append(reference);
+  };
+  append_reference("reference;", body.reference);
+  for (std::size_t i = 0; i < body.recipients.size(); ++i)
+    append_reference(fmt::format("reference {};", i), body.recipients[i].reference);
   return canonical;
+}
+
+/// What the versions before `reference` made of it: they ignored references, and on endpoint A the campaign.
+std::string former_canonical_text(const GiftRequestBody& body, SendMode mode) {
+  GiftRequestBody former;
+  former.gift = body.gift;
+  former.recipients = body.recipients;
+  for (NewRecipient& recipient : former.recipients) recipient.reference.clear();
+  if (mode == SendMode::urls) former.utm_campaign_id = body.utm_campaign_id;
+  return canonical_text(former);
+}
+
+bool has_new_member(const GiftRequestBody& body, SendMode mode) {
+  return !body.reference.empty() || (mode == SendMode::email && body.utm_campaign_id) ||
+         std::any_of(body.recipients.begin(), body.recipients.end(),
+                     [](const NewRecipient& to) { return !to.reference.empty(); });
 }
 
 void read_sender(JsonObjectReader& fields, const LocatedObject& root, CrmGiftRequestBody& body) {
@@ -196,14 +227,12 @@ tl::expected<GiftRequestBody, BodyError> parse_gift_request_body(std::string_vie
     GiftRequestBody request;
     request.gift = read_gift_id(fields, root);
     request.recipients = read_recipients(reading, root);
-    if (mode == SendMode::email) {
-      fields.warn_unknown_members(root, {"gift_id", "recipients"});
-    } else {
-      std::string campaign = fields.read_optional_line(root, "utm_campaign_id", limits.max_name_code_points);
-      if (!campaign.empty()) request.utm_campaign_id = std::move(campaign);
-      fields.warn_unknown_members(root, {"gift_id", "recipients", "utm_campaign_id"});
-    }
+    std::string campaign = fields.read_optional_line(root, "utm_campaign_id", limits.max_name_code_points);
+    if (!campaign.empty()) request.utm_campaign_id = std::move(campaign);
+    request.reference = fields.read_optional_line(root, "reference", kMaxReference);
+    fields.warn_unknown_members(root, {"gift_id", "recipients", "utm_campaign_id", "reference"});
     request.canonical = canonical_text(request);
+    if (has_new_member(request, mode)) request.former_canonical = former_canonical_text(request, mode);
     request.warnings = fields.take_warnings();
     return request;
   });
@@ -212,7 +241,7 @@ tl::expected<GiftRequestBody, BodyError> parse_gift_request_body(std::string_vie
 tl::expected<CrmGiftRequestBody, BodyError> parse_crm_gift_request_body(std::string_view body,
                                                                         const GiftRequestLimits& limits) {
   return read_json_body(body, [&](JsonObjectReader& fields, const LocatedObject& root) {
-    BodyReading reading{fields, limits, SendMode::email};
+    BodyReading reading{fields, limits, SendMode::email, false};
     CrmGiftRequestBody request;
     request.gift.gift = read_gift_id(fields, root);
     request.gift.recipients = read_recipients(reading, root);

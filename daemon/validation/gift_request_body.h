@@ -25,7 +25,8 @@ struct GiftRequestLimits {
 
 struct GiftRequestBody {
   GiftId gift;
-  std::optional<std::string> utm_campaign_id;  ///< endpoint B only; trimmed, never empty
+  std::optional<std::string> utm_campaign_id;  ///< trimmed, never empty; not from the CRM
+  std::string reference{};                     ///< the caller's own, trimmed; may be empty; not from the CRM
   /// At least one, in the body's order. Addresses are as sent, trimmed, and valid by email_error;
   /// names are trimmed and may be empty; messages are as sent, with their own line ends, and never blank.
   std::vector<store::NewRecipient> recipients;
@@ -33,6 +34,9 @@ struct GiftRequestBody {
   /// regardless of notation (7 or "7", null or absent, order of members, unknown members). Used to compare
   /// requests with the same Idempotency-Key.
   std::string canonical;
+  /// The same of the fields that the versions before `reference` recognised, which may have used the key;
+  /// empty: as `canonical`.
+  std::string former_canonical{};
   /// Unknown members, placeholders, duplicate addresses.
   WarningList warnings;
 };
@@ -40,8 +44,8 @@ struct GiftRequestBody {
 /// The body as a value, or its errors.
 ///
 /// A member that is null counts as absent; `gift_id` may be a text of digits (HTTP-4). On endpoint A each
-/// recipient needs `gift_redeem_type` = "email" (HTTP-3). On B that member, and on A `utm_campaign_id`, is
-/// ignored with a warning, like any unknown member.
+/// recipient needs `gift_redeem_type` = "email" (HTTP-3). On B that member is ignored with a warning, like
+/// any unknown member. `reference` is taken of the request and of each recipient (HTTP-57).
 tl::expected<GiftRequestBody, BodyError> parse_gift_request_body(std::string_view body, SendMode mode,
                                                                  const GiftRequestLimits& limits);
 

@@ -122,7 +122,7 @@ std::string email_field(std::size_t index) {
 
 FieldIssue recent_gift(const store::RecentRecipient& recipient) {
   sync::SendingFinding finding = sync::finding_of(recipient);
-  return {email_field(recipient.place), std::move(finding.code), std::move(finding.message)};
+  return {email_field(recipient.place), FieldCode::of_finding(finding.code), std::move(finding.message)};
 }
 
 void warn_of_recent_gifts(WarningList& warnings, const std::vector<store::RecentRecipient>& recipients) {
@@ -131,11 +131,9 @@ void warn_of_recent_gifts(WarningList& warnings, const std::vector<store::Recent
 }
 
 FieldIssues limit_findings(const store::AskedLimit& exceeded) {
-  const char* code = "budget_exceeded";
-  if (exceeded.limit.is_burst())
-    code = "key_paused";
-  else if (exceeded.is_cost_unknown())
-    code = "unknown_cost";
+  const FieldCode code = exceeded.limit.is_burst()    ? FieldCode("key_paused")
+                         : exceeded.is_cost_unknown() ? FieldCode("unknown_cost")
+                                                      : FieldCode("budget_exceeded");
   FieldIssues findings;
   for (std::string& sentence : sync::describe(exceeded)) findings.push_back({"", code, std::move(sentence)});
   return findings;
@@ -147,7 +145,8 @@ store::NewGiftRequest draft(GiftRequestBody body, SendMode mode, const store::Ac
                                  .item = item,
                                  .mode = mode,
                                  .recipients = std::move(body.recipients),
-                                 .utm_campaign_id = std::move(body.utm_campaign_id)},
+                                 .utm_campaign_id = std::move(body.utm_campaign_id),
+                                 .reference = std::move(body.reference)},
                                 now);
 }
 
@@ -209,7 +208,7 @@ ValidatedRequest validate(store::GiftRequests& gifts, const std::vector<sync::Ap
     RecipientVerdict& verdict = validated.recipients.emplace_back(
         RecipientVerdict{recipient_field(i), asked.recipients[i].email, {}});
     if (const auto& finding = findings[i])
-      verdict.findings.push_back({email_field(i), finding->code, finding->message});
+      verdict.findings.push_back({email_field(i), FieldCode::of_finding(finding->code), finding->message});
   }
   for (const store::RecentRecipient& recipient : recent)
     if (rule.refuses && !rule.holds)

@@ -38,12 +38,12 @@ std::string quoted(std::string_view text) {
   return fmt::format("\"{}\"", excerpt(text, kMaxQuotedCodePoints));
 }
 
-void WarningList::add_warning(std::string field, std::string code, std::string message) {
+void WarningList::add_warning(std::string field, FieldCodeIn<kInWarnings> code, std::string message) {
   if (listed_.size() + 1 >= kMaxWarnings) {
     ++omitted_;
     return;
   }
-  listed_.push_back({std::move(field), std::move(code), std::move(message)});
+  listed_.push_back({std::move(field), code, std::move(message)});
 }
 
 FieldIssues WarningList::list() const {
@@ -57,12 +57,12 @@ std::string JsonObjectReader::LocatedObject::field(std::string_view name) const 
   return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
 }
 
-void JsonObjectReader::add_error(std::string field, std::string code, std::string message) {
-  errors_.push_back({std::move(field), std::move(code), std::move(message)});
+void JsonObjectReader::add_error(std::string field, FieldCodeIn<kInErrors> code, std::string message) {
+  errors_.push_back({std::move(field), code, std::move(message)});
 }
 
-void JsonObjectReader::add_warning(std::string field, std::string code, std::string message) {
-  warnings_.add_warning(std::move(field), std::move(code), std::move(message));
+void JsonObjectReader::add_warning(std::string field, FieldCodeIn<kInWarnings> code, std::string message) {
+  warnings_.add_warning(std::move(field), code, std::move(message));
 }
 
 void JsonObjectReader::add_wrong_type(std::string field, std::string_view subject, std::string_view wanted,
@@ -136,7 +136,7 @@ bool JsonObjectReader::check_length(std::string_view text, std::size_t limit, co
 }
 
 void JsonObjectReader::warn_unknown_members(const LocatedObject& parent,
-                                            std::initializer_list<std::string_view> known) {
+                                            std::span<const std::string_view> known) {
   for (const JsonMember& member : parent.object.members()) {
     if (std::find(known.begin(), known.end(), member.name) != known.end()) continue;
     add_warning(parent.field(excerpt(member.name, kMaxQuotedCodePoints)), "unknown_member",

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -13,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/validation/error_catalogue.h"
 #include "platform/strict_json.h"
 
 namespace giftsync::validation {
@@ -21,6 +23,9 @@ namespace giftsync::validation {
 // (it is not).
 
 struct FieldIssue {
+  FieldIssue(std::string where, FieldCode what, std::string sentence)
+      : field(std::move(where)), code(what.text()), message(std::move(sentence)) {}
+
   std::string field;    ///< "gift_id", "recipients[3].email"; empty for the body as a whole
   std::string code;     ///< stable, for programs: "missing", "invalid_email"
   std::string message;  ///< sentence for people: what was found, what is allowed
@@ -45,7 +50,7 @@ inline constexpr std::size_t kMaxWarnings = 100;
 
 class WarningList {
  public:
-  void add_warning(std::string field, std::string code, std::string message);
+  void add_warning(std::string field, FieldCodeIn<kInWarnings> code, std::string message);
   /// At most kMaxWarnings, in the order in which they were added.
   FieldIssues list() const;
 
@@ -64,8 +69,8 @@ class JsonObjectReader {
     std::string field(std::string_view name) const;
   };
 
-  void add_error(std::string field, std::string code, std::string message);
-  void add_warning(std::string field, std::string code, std::string message);
+  void add_error(std::string field, FieldCodeIn<kInErrors> code, std::string message);
+  void add_warning(std::string field, FieldCodeIn<kInWarnings> code, std::string message);
   /// "`subject` must be `wanted`; found a list."
   void add_wrong_type(std::string field, std::string_view subject, std::string_view wanted,
                       const JsonValue& found);
@@ -91,7 +96,10 @@ class JsonObjectReader {
                     std::string_view name);
 
   /// Each member that is not among `known` is a warning.
-  void warn_unknown_members(const LocatedObject& parent, std::initializer_list<std::string_view> known);
+  void warn_unknown_members(const LocatedObject& parent, std::span<const std::string_view> known);
+  void warn_unknown_members(const LocatedObject& parent, std::initializer_list<std::string_view> known) {
+    warn_unknown_members(parent, std::span(known.begin(), known.size()));
+  }
 
   /// Everything found so far; call once, at the end.
   FieldIssues take_errors() { return std::move(errors_); }

@@ -503,6 +503,7 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
     const std::int64_t limit = read_limit(mode);
     try {
       leased = acquire_session(is_writer);
+      leased.session->keeps_feed = keeps_feed_;
       active.emplace(leased.session->socket(), dsn_.is_external_crm,
                      dsn_.is_external_crm && limit > 0 ? limit + kAnswerMillis : 0);
       run_once(mode, *leased.session, limit, work);

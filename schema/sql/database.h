@@ -112,6 +112,11 @@ class Database {
     return std::move(*result);
   }
 
+  /// Whether the writers of this process mark what the feed has to publish (API-10); not at first. Here,
+  /// since all of them, of each Store of this database, meet only in its sessions. Any thread; a transaction
+  /// that is in progress goes on as it began.
+  void keep_feed(bool keeps) { keeps_feed_ = keeps; }
+
   static constexpr std::int64_t kMaxRowsPerBatch = 20'000;
 
   using Addition = std::function<void(soci::session&)>;
@@ -157,6 +162,7 @@ class Database {
   std::string refusal_;               // guarded by mutex_; empty: none
   std::shared_ptr<const Addition> addition_;  // guarded by mutex_; null: none
   std::atomic<bool> has_addition_ = false;
+  std::atomic<bool> keeps_feed_ = false;
   std::int64_t generation_ =
       0;  // guarded by mutex_; grows with each fault after which no session is used again
   std::atomic<bool> is_unreachable_ = false;  // PostgreSQL only: the last connection attempt failed

@@ -20,6 +20,9 @@ class Session : public soci::session {
 
   bool is_sqlite() const { return is_sqlite_; }
 
+  /// Set by its Database before each work: what changes a gift marks it for the feed (Database::keep_feed).
+  bool keeps_feed = false;
+
   /// No transaction is open.
   bool is_idle();
 

@@ -66,6 +66,13 @@ std::string pattern_of_part(sql::Dialect dialect, const std::string& text) {
   return is_glob ? "*" + pattern + "*" : pattern;
 }
 
+/// The gifts that have it, and those whose request has it.
+constexpr const char* kOfReference =
+    "t.id IN (SELECT own.transaction_id FROM gift_reference own WHERE own.reference = :reference AND "
+    "own.transaction_id > 0 UNION ALL SELECT of_request.id FROM gift_reference asked JOIN "
+    "recipient_transaction of_request ON of_request.request_id = asked.request_id WHERE asked.reference = "
+    ":reference AND asked.transaction_id = 0)";
+
 /// What an index finds: a search looks at these gifts alone. A masked viewer could find out addresses by
 /// asking for them.
 sql::Conditions indexed_conditions(sql::Dialect dialect, const Viewer& viewer,
@@ -79,6 +86,8 @@ sql::Conditions indexed_conditions(sql::Dialect dialect, const Viewer& viewer,
         "t.id IN (SELECT u.id FROM recipient_transaction u WHERE u.status = 'undelivered' AND "
         "u.undelivered_at >= :undelivered_since)",
         "undelivered_since", std::to_string(filter.undelivered_since->value));
+  if (filter.request) all.add("t.request_id = :request", "request", std::to_string(filter.request->value));
+  if (!filter.reference.empty() && !viewer.is_masked()) all.add(kOfReference, "reference", filter.reference);
   if (filter.recipient.empty() || viewer.is_masked()) return all;
   const std::string key = email_key(filter.recipient);
   const std::string in_unicode = email_key_in_unicode(key);
@@ -106,6 +115,10 @@ std::string of_crm_id(const sql::Conditions& all) {
   return condition + ")";
 }
 
+std::string time_column(Status status) {
+  return "t." + std::string(to_word(status)) + "_at";
+}
+
 /// A part of the name or an id in the CRM.
 void add_search(sql::Conditions& all, sql::Dialect dialect, const Viewer& viewer,
                 const ConsoleGiftFilter& filter) {
@@ -122,17 +135,28 @@ void add_search(sql::Conditions& all, sql::Dialect dialect, const Viewer& viewer
   if (has_name) all.bind("name", pattern_of_part(dialect, filter.name));
 }
 
-void add_filter(sql::Conditions& all, sql::Dialect dialect, const Viewer& viewer,
-                const ConsoleGiftFilter& filter) {
-  if (filter.status) all.add("t.status = :status", "status", std::string(to_word(*filter.status)));
-  add_search(all, dialect, viewer, filter);
-  if (filter.source) all.add("t.gift_source = :source", "source", *filter.source);
+/// What the filter says of gift_request r.
+void add_request_filter(sql::Conditions& all, sql::Dialect dialect, const ConsoleGiftFilter& filter) {
   if (!filter.sender.empty())
     all.add(address_key(dialect, "r.sender_email") + " = :sender", "sender", email_key(filter.sender));
   if (!filter.item.empty())
     all.add("(CAST(r.gift_id AS TEXT) = :item OR r.item_name = :item)", "item", filter.item);
   if (!filter.campaign.empty()) all.add("r.utm_campaign_id = :campaign", "campaign", filter.campaign);
   if (!filter.key.empty()) all.add("r.credential_prefix = :key", "key", filter.key);
+}
+
+void add_filter(sql::Conditions& all, sql::Dialect dialect, const Viewer& viewer,
+                const ConsoleGiftFilter& filter) {
+  if (filter.status) all.add("t.status = :status", "status", std::string(to_word(*filter.status)));
+  add_search(all, dialect, viewer, filter);
+  if (filter.source) all.add("t.gift_source = :source", "source", *filter.source);
+  add_request_filter(all, dialect, filter);
+  if (filter.status && filter.reached_since)
+    all.add(time_column(*filter.status) + " >= :came_since", "came_since",
+            std::to_string(filter.reached_since->value));
+  if (filter.status && filter.reached_until)
+    all.add(time_column(*filter.status) + " < :came_until", "came_until",
+            std::to_string(filter.reached_until->value));
   if (filter.sent_since) all.add("t.sent_at >= :since", "since", std::to_string(filter.sent_since->value));
   if (filter.sent_until) all.add("t.sent_at < :until", "until", std::to_string(filter.sent_until->value));
   if (filter.crm != CrmFilter::any) all.add(std::string(kCrmConditions.word_of(filter.crm)));
@@ -274,6 +298,53 @@ std::optional<ConsoleGift> ConsoleGifts::find(const Viewer& viewer, TransactionI
     sql::PreparedQuery row(session, query(session, viewer, " AND t.id = :id"), {"id"});
     row.each_row({std::to_string(id.value)}, [&] { found = console_gift_in(row, viewer); });
     return found;
+  });
+}
+
+ListedRequestPage ConsoleGifts::list_requests(const Viewer& viewer, const ConsoleGiftFilter& filter,
+                                              std::optional<GiftRequestId> before, std::size_t limit,
+                                              std::int64_t budget) {
+  return database_->read([&](soci::session& session) {
+    sql::Conditions conditions;
+    conditions.add("1 = 1");
+    if (!filter.reference.empty())
+      conditions.add(
+          "r.id IN (SELECT asked.request_id FROM gift_reference asked WHERE asked.reference = :reference AND "
+          "asked.transaction_id = 0)",
+          "reference", filter.reference);
+    if (before) conditions.add("r.id < :before", "before", std::to_string(before->value));
+    std::optional<GiftRequestId> end;
+    sql::PreparedQuery last(session,
+                            "SELECT r.id FROM gift_request r WHERE " + conditions.text +
+                                " ORDER BY r.id DESC LIMIT 1 OFFSET " + std::to_string(budget - 1),
+                            conditions.names);
+    last.each_row(conditions.values, [&] { end = GiftRequestId{last.integer(0)}; });
+    if (end) conditions.add("r.id >= :lowest", "lowest", std::to_string(end->value));
+    add_request_filter(conditions, session, filter);
+    if (filter.sent_since)
+      conditions.add("r.created_at >= :since", "since", std::to_string(filter.sent_since->value));
+    if (filter.sent_until)
+      conditions.add("r.created_at < :until", "until", std::to_string(filter.sent_until->value));
+    ListedRequestPage page;
+    sql::PreparedQuery row(
+        session,
+        "SELECT " + kRequestColumns +
+            ", (SELECT count(*) FROM recipient_transaction t WHERE t.request_id = r.id) FROM gift_request r "
+            "WHERE r.mode <> 'external' AND " +
+            gifts_condition(viewer) + " AND " + conditions.text + " ORDER BY r.id DESC LIMIT " +
+            std::to_string(limit + 1),
+        conditions.names);
+    row.each_row(conditions.values, [&] {
+      page.requests.push_back({sql::read_record(kGiftRequestFields, row),
+                               row.integer(static_cast<int>(kGiftRequestFields.kCount))});
+    });
+    if (page.requests.size() > limit) {
+      page.requests.pop_back();
+      page.next_before = page.requests.back().request.id;
+    } else {
+      page.next_before = end;
+    }
+    return page;
   });
 }
 

@@ -1,5 +1,5 @@
-// schema/store: the gifts as the console lists them (CON-16, CON-17): for a viewer, by keyset, and over a
-// bounded number of gifts, so that a filter that nearly no gift passes does not read the whole table.
+// schema/store: the gifts as console and API list them (CON-16, CON-17, API-1): for a viewer, by keyset, and
+// over a bounded number of gifts, so that a filter that nearly no gift passes does not read the whole table.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +40,10 @@ struct ConsoleGiftFilter {
   std::optional<std::string> source = {};  ///< the exact gift_source; empty: sent by giftsync
   std::optional<UtcMillis> sent_since = {};
   std::optional<UtcMillis> sent_until = {};         ///< before then
+  std::optional<UtcMillis> reached_since = {};      ///< came to `status`, which is set, then or later
+  std::optional<UtcMillis> reached_until = {};      ///< and before then
+  std::optional<GiftRequestId> request = {};        ///< of this gift request
+  std::string reference = {};                       ///< exactly, of the gift or of its request
   std::optional<UtcMillis> undelivered_since = {};  ///< became undelivered then or later, and still are
   CrmFilter crm = CrmFilter::any;
   std::string error_class = {};  ///< CrmFailureClass::error; ignored for a masked viewer
@@ -62,6 +66,16 @@ struct ConsoleGiftPage {
   std::optional<TransactionId> next_before{};  ///< where the listing continues; absent at the end
   /// The search stopped here, after `budget` gifts, and not because the page is full.
   std::optional<UtcMillis> searched_back_to{};
+};
+
+struct ListedRequest {
+  GiftRequest request;
+  std::int64_t gifts = 0;
+};
+
+struct ListedRequestPage {
+  std::vector<ListedRequest> requests;         ///< by descending id
+  std::optional<GiftRequestId> next_before{};  ///< where the listing continues; absent at the end
 };
 
 /// A gift of a class of failures.
@@ -92,8 +106,8 @@ struct CrmFailureClass {
 /// Any thread.
 class ConsoleGifts {
  public:
-  /// How many gifts one call of list() looks at; of a filter with ids, an address or undelivered_since, of
-  /// those that an index has for it (CON-47).
+  /// How many gifts one call of list() looks at; of a filter with ids, an address, a request, a reference or
+  /// undelivered_since, of those that an index has for it (CON-47).
   static constexpr std::int64_t kScanBudget = 30'000;
   static constexpr std::size_t kMaxFailures = 10'000;
 
@@ -106,6 +120,11 @@ class ConsoleGifts {
                        std::int64_t budget = kScanBudget);
   /// Nothing when there is no such gift, or the viewer does not see it.
   std::optional<ConsoleGift> find(const Viewer& viewer, TransactionId id);
+  /// The same of gift requests that giftsync took. Of the filter count sender, item, campaign, key,
+  /// reference, of the request alone, and the times of sending.
+  ListedRequestPage list_requests(const Viewer& viewer, const ConsoleGiftFilter& filter,
+                                  std::optional<GiftRequestId> before, std::size_t limit,
+                                  std::int64_t budget = kScanBudget);
   /// The classes with the most gifts first, of what the viewer sees of the kMaxFailures failing gifts with
   /// the highest ids.
   std::vector<CrmFailureClass> failure_classes(const Viewer& viewer);

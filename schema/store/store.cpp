@@ -74,7 +74,8 @@ Store::Store(const sql::Dsn& dsn)
       do_not_send(database_),
       person_traces(database_),
       test_gifts(database_),
-      alerts(database_) {}
+      alerts(database_),
+      feed(database_) {}
 
 Store::~Store() = default;
 
@@ -110,6 +111,10 @@ void probe_write(sql::Database& database) {
 
 void Store::check_writable() {
   probe_write(*database_);
+}
+
+void Store::keep_feed(bool keeps) {
+  database_->keep_feed(keeps);
 }
 
 void Store::refuse_use(const std::string& reason) {

@@ -22,6 +22,7 @@
 #include "schema/store/crm/crm_change_events.h"
 #include "schema/store/crm/request_records.h"
 #include "schema/store/crm/urgent_writes.h"
+#include "schema/store/event/feed.h"
 #include "schema/store/event/refused_messages.h"
 #include "schema/store/event/sources.h"
 #include "schema/store/gift/catalogue.h"
@@ -90,6 +91,9 @@ class Store {
   bool is_unused();
   /// Throws DependencyError when the database does not respond or cannot be written.
   void check_writable();
+  /// Whether what changes gifts through this store marks them for the feed (API-10); not at first. Any
+  /// thread.
+  void keep_feed(bool keeps);
   /// From now on every call throws DependencyError with this reason.
   void refuse_use(const std::string& reason);
 
@@ -133,6 +137,7 @@ class Store {
   PersonTraces person_traces;
   TestGifts test_gifts;
   Alerts alerts;
+  Feed feed;
 };
 
 /// The same through a separate connection, for a dsn without an open Store.

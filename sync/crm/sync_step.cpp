@@ -15,6 +15,7 @@
 #include "sync/gift/lifecycle.h"
 #include "sync/gift/test_gifts.h"
 #include "sync/mail/delivery_rules.h"
+#include "sync/status/gift_folds.h"
 #include "sync/status/status_rules.h"
 
 namespace giftsync::sync {
@@ -139,22 +140,12 @@ auto by_transaction(std::vector<Row> rows, IdOf id_of) {
 
 std::vector<store::FoldedState> changed_folds(store::Store& store, const std::vector<TransactionId>& ids,
                                               const Gifts& gifts) {
-  const std::vector<store::ChangeSpan> effective_spans = store.changes.spans_of(ids);
-  std::unordered_map<TransactionId, std::vector<store::ChangeSpan>> spans;
-  for (const store::ChangeSpan& span : effective_spans) spans[span.transaction].push_back(span);
   std::vector<const Gift*> all;
   for (const auto& [id, gift] : gifts) all.push_back(&gift);
-  const auto external_sent_times = reported_sent_times(store.changes, all, effective_spans);
+  const std::vector<FoldedStatus> folded = fold_gifts(store.changes, all, store.changes.spans_of(ids));
   std::vector<store::FoldedState> changed;
-  for (const auto& [id, gift] : gifts) {
-    const store::RecipientTransaction& transaction = gift.transaction;
-    const auto reported = external_sent_times.find(id);
-    const UtcMillis sent_at =
-        reported != external_sent_times.end() ? reported->second : *transaction.times[Status::sent];
-    const FoldedStatus folded = fold(sent_at, spans[id], transaction.untimed_status);
-    if (folded == state_of(transaction)) continue;
-    changed.push_back({id, transaction.version, folded.status, folded.times, folded.has_conflict,
-                       next_timer_at(gift, folded), transaction.status});
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (auto state = changed_state(*all[i], folded[i])) changed.push_back(std::move(*state));
   }
   return changed;
 }

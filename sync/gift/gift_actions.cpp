@@ -184,7 +184,10 @@ ActionResult resend(store::Store& store, const ResendAction& action, UtcMillis n
     const FoldedStatus state = state_of(view);
     std::optional<store::MailOrder> order;
     if (view.gift.request.mode == SendMode::urls && !is_ended(state)) unmailed_request = view.gift.request.id;
-    if (auto fault = resend_problem(view, state, to_other_address)) {
+    const GiftVersion present{view.gift.transaction.version, view.mail ? view.mail->number : 0};
+    if (action.seen && *action.seen != present) {
+      result = refused("it has changed since it was read", Kind::outdated);
+    } else if (auto fault = resend_problem(view, state, to_other_address)) {
       result = std::move(*fault);
     } else if (!problem.empty()) {
       result = refused(problem);
@@ -222,6 +225,60 @@ ActionResult cancel(store::ChangeLog& changes, store::LifecycleStore& lifecycle,
       result.reason = describe_end(decided.state);
       break;
   }
+  return result;
+}
+
+namespace {
+
+/// Why the gift cannot be extended until then, or that it need not be.
+std::optional<ActionResult> extend_problem(const store::MailContext& view, const FoldedStatus& state,
+                                           UtcMillis until) {
+  if (is_sent_elsewhere(view)) return refused(kSentElsewhere, Kind::unknown);
+  if (is_ended(state)) return refused("it was " + describe_status(state, state.status));
+  if (view.gift.request.is_test)
+    return refused("it is a test gift: its steps follow from the recipient's address");
+  const auto terms = parse_terms(view.gift.request.terms);
+  if (!terms) return refused("it does not expire");
+  // As if it had been delivered: the refund of an undelivered gift is no expiry.
+  FoldedStatus delivered = state;
+  if (state.status == Status::undelivered) delivered.status = Status::sent;
+  const UtcMillis by_terms = next_outcome(*terms, delivered, std::nullopt)->at;
+  const UtcMillis present = std::max(by_terms, view.gift.transaction.extended_until.value_or(by_terms));
+  if (until == present) return refused("it can be accepted until then already", Kind::already);
+  if (until < present)
+    return refused("it can be accepted until " + to_rfc3339(present) + ", and its time is not shortened");
+  if (until > by_terms + kMostExtensionMillis)
+    return refused("by its terms it expires on " + to_rfc3339(by_terms) +
+                   ", and it can be extended by at most 365 days, until " +
+                   to_rfc3339(by_terms + kMostExtensionMillis));
+  return std::nullopt;
+}
+
+}  // namespace
+
+ActionResult extend(store::Store& store, const ExtendAction& action, UtcMillis now) {
+  ActionResult result = refused("there is no such gift", Kind::unknown);
+  store.lifecycle.enqueue_mail(action.gift, now, [&](const store::MailContext& view) {
+    const FoldedStatus state = state_of(view);
+    std::optional<store::MailOrder> order;
+    if (auto problem = extend_problem(view, state, action.until)) {
+      result = std::move(*problem);
+    } else {
+      const store::RecipientTransaction& before = view.gift.transaction;
+      store::Gift after = view.gift;
+      after.transaction.extended_until = action.until;
+      order = store::MailOrder{MailKind::gift, before.email, false, before.last_reminder_day};
+      order->due_at = next_timer_at(after, state);
+      order->extended_until = action.until;
+      order->audit = action.audit;
+      if (order->audit) order->audit->detail = "until " + to_rfc3339(action.until);
+      order->action = store::GiftAction{before.id, now, store::GiftActionKind::extended, action.who,
+                                        "until " + to_rfc3339(action.until)};
+      result = ActionResult{Kind::done, "", state, false, before.email};
+    }
+    result.state = state;
+    return order;
+  });
   return result;
 }
 
@@ -295,6 +352,7 @@ store::NewGiftRequest new_gift_request(GiftToSend gift, UtcMillis now) {
   request.sender_email = gift.sender.email;
   request.sender_name = gift.sender.name;
   request.utm_campaign_id = std::move(gift.utm_campaign_id);
+  request.reference = std::move(gift.reference);
   request.triggered_by = std::move(gift.triggered_by);
   request.created_at = now;
   request.credential_prefix = std::move(gift.credential_prefix);

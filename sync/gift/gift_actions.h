@@ -1,6 +1,6 @@
-// sync: what is done with a gift: send, resend and cancel. Resend and cancel are decided from everything
-// accepted so far, under the gift's lock, so that no timer and no mail being sent interferes. A refusal names
-// what happened before.
+// sync: what is done with a gift: send, resend, cancel and extend. All but the first are decided from
+// everything accepted so far, under the gift's lock, so that no timer and no mail being sent interferes. A
+// refusal names what happened before.
 #pragma once
 
 #include <optional>
@@ -16,6 +16,14 @@
 
 namespace giftsync::sync {
 
+/// What a gift's row and its mails were when they were read (API-8): each mail, fold, address and extension
+/// changes it.
+struct GiftVersion {
+  std::int64_t version = 0;
+  std::int64_t mails = 0;  ///< the number of its latest mail; 0: it has none
+  friend bool operator==(const GiftVersion&, const GiftVersion&) = default;
+};
+
 struct ResendAction {
   TransactionId gift;
   std::optional<std::string>
@@ -23,6 +31,15 @@ struct ResendAction {
   std::string who;
   std::optional<store::AuditEvent> audit = std::nullopt;  ///< inserted with the action
   std::vector<std::string> allowed_domains = {};          ///< of the settings; empty: all (GUARD-6)
+  /// What the caller saw of it, checked under the gift's lock; nothing: it is not compared.
+  std::optional<GiftVersion> seen = std::nullopt;
+};
+
+struct ExtendAction {
+  TransactionId gift;
+  UtcMillis until;  ///< not before its present expiry
+  std::string who;
+  std::optional<store::AuditEvent> audit = std::nullopt;  ///< inserted with the action
 };
 
 struct ActionResult {
@@ -31,6 +48,8 @@ struct ActionResult {
     unknown,    ///< there is no such gift
     refused,    ///< the gift's state does not allow it
     try_later,  ///< its mail is being sent; try again later
+    already,    ///< what was asked for holds already; nothing was changed
+    outdated,   ///< it is not as it was seen; nothing was changed
   };
   Kind kind = Kind::unknown;
   std::string reason;           ///< a sentence that says why it was not done
@@ -67,6 +86,13 @@ ActionResult resend(store::Store& store, const ResendAction& action, UtcMillis n
 ActionResult cancel(store::ChangeLog& changes, store::LifecycleStore& lifecycle, TransactionId gift,
                     const std::string& who, UtcMillis now,
                     const std::optional<store::AuditEvent>& audit = {});
+
+/// How far behind the expiry that its terms give a gift can be extended.
+inline constexpr std::int64_t kMostExtensionMillis = 365 * kDayMillis;
+
+/// Moves the expiry of a gift that giftsync sent and that has not ended, and its timer with it (LIFE-23). The
+/// refund of an undelivered gift stays.
+ActionResult extend(store::Store& store, const ExtendAction& action, UtcMillis now);
 
 // A recipient's actions on the pages of a gift: view it, accept it, donate its value (PAGE-6, PAGE-9).
 // Each is decided in one transaction from what has happened to the gift so far.
@@ -105,6 +131,7 @@ struct GiftToSend {
   std::string credential_prefix = {};  ///< of the API key or organization token; empty: a request record
   std::string http_request_id = {};    ///< the Request-Id of the call; empty: a request record
   std::optional<std::string> utm_campaign_id = std::nullopt;
+  std::string reference = {};   ///< the caller's own; may be empty
   std::string warnings = "[]";  ///< JSON array, returned with a replay
   std::optional<store::IdempotencyKey> idempotency = std::nullopt;
   std::optional<store::RequestRecordLink> request_record = std::nullopt;

@@ -95,6 +95,11 @@ DueOutcome unopened_expiry(const LifecycleTerms& terms, const FoldedStatus& stat
   return {Status::expired, Premise::unopened, *state.times[Status::sent] + terms.unopened_days * kDayMillis};
 }
 
+DueOutcome extended(DueOutcome expiry, std::optional<UtcMillis> until) {
+  if (until) expiry.at = std::max(expiry.at, *until);
+  return expiry;
+}
+
 DueOutcome earlier(const DueOutcome& a, const DueOutcome& b) {
   return b.at < a.at ? b : a;
 }
@@ -111,18 +116,21 @@ FoldedStatus state_of(const store::RecipientTransaction& transaction) {
 }
 
 std::optional<DueOutcome> next_outcome(const LifecycleTerms& terms, const FoldedStatus& state,
-                                       std::optional<UtcMillis> resent_at) {
+                                       std::optional<UtcMillis> resent_at,
+                                       std::optional<UtcMillis> extended_until) {
   switch (state.status) {
     case Status::sent:
     case Status::delivered:
-      return unopened_expiry(terms, state);
+      return extended(unopened_expiry(terms, state), extended_until);
     case Status::undelivered: {
-      if (resent_at && *resent_at >= *state.times[Status::undelivered]) return unopened_expiry(terms, state);
-      return earlier(undelivered_refund(terms, state), unopened_expiry(terms, state));
+      const DueOutcome expiry = extended(unopened_expiry(terms, state), extended_until);
+      if (resent_at && *resent_at >= *state.times[Status::undelivered]) return expiry;
+      return earlier(undelivered_refund(terms, state), expiry);
     }
     case Status::opened:
-      return DueOutcome{Status::expired, Premise::unclaimed,
-                        time_not_before_sent(state, Status::opened) + terms.opened_days * kDayMillis};
+      return extended({Status::expired, Premise::unclaimed,
+                       time_not_before_sent(state, Status::opened) + terms.opened_days * kDayMillis},
+                      extended_until);
     case Status::expired:
       return DueOutcome{Status::refunded, Premise::expired,
                         refund_of_expired(terms, *state.times[Status::expired])};
@@ -135,8 +143,9 @@ std::optional<DueOutcome> next_outcome(const LifecycleTerms& terms, const Folded
 }
 
 std::optional<DueOutcome> alternative_outcome(const LifecycleTerms& terms, const FoldedStatus& state,
-                                              std::optional<UtcMillis> resent_at, const DueOutcome& refused) {
-  const auto next = next_outcome(terms, state, resent_at);
+                                              std::optional<UtcMillis> resent_at, const DueOutcome& refused,
+                                              std::optional<UtcMillis> extended_until) {
+  const auto next = next_outcome(terms, state, resent_at, extended_until);
   if (!next || *next != refused) return next;
   const bool may_refund = state.status == Status::undelivered && refused.status == Status::expired;
   return may_refund ? std::optional(undelivered_refund(terms, state)) : std::nullopt;
@@ -144,10 +153,11 @@ std::optional<DueOutcome> alternative_outcome(const LifecycleTerms& terms, const
 
 std::optional<DueReminder> next_reminder(const LifecycleTerms& terms, SendMode mode,
                                          const FoldedStatus& state, std::optional<UtcMillis> resent_at,
-                                         std::int64_t last_reminder_day, UtcMillis now) {
+                                         std::int64_t last_reminder_day, UtcMillis now,
+                                         std::optional<UtcMillis> extended_until) {
   const bool is_waiting = state.status == Status::sent || state.status == Status::delivered;
   if (mode != SendMode::email || !is_waiting || terms.reminder_days.empty()) return std::nullopt;
-  const auto end = next_outcome(terms, state, resent_at);
+  const auto end = next_outcome(terms, state, resent_at, extended_until);
   std::optional<DueReminder> found;
   for (const std::int64_t day : terms.reminder_days) {
     if (day <= last_reminder_day) continue;
@@ -166,9 +176,10 @@ std::optional<UtcMillis> next_timer_at(const store::Gift& gift, const FoldedStat
   }
   const auto terms = parse_terms(gift.request.terms);
   if (!terms || !gift.transaction.gift_source.empty()) return std::nullopt;
-  const auto outcome = next_outcome(*terms, state, gift.transaction.resent_at);
-  const auto reminder = next_reminder(*terms, gift.request.mode, state, gift.transaction.resent_at,
-                                      gift.transaction.last_reminder_day, {0});
+  const store::RecipientTransaction& transaction = gift.transaction;
+  const auto outcome = next_outcome(*terms, state, transaction.resent_at, transaction.extended_until);
+  const auto reminder = next_reminder(*terms, gift.request.mode, state, transaction.resent_at,
+                                      transaction.last_reminder_day, {0}, transaction.extended_until);
   if (!outcome) return std::nullopt;
   return reminder ? std::min(outcome->at, reminder->at) : outcome->at;
 }
@@ -181,7 +192,7 @@ std::optional<UtcMillis> claimable_until(const store::Gift& gift) {
 std::optional<DueOutcome> next_end(const store::Gift& gift, const FoldedStatus& state) {
   const auto terms = parse_terms(gift.request.terms);
   if (!terms || !gift.transaction.gift_source.empty() || is_ended(state)) return std::nullopt;
-  return next_outcome(*terms, state, gift.transaction.resent_at);
+  return next_outcome(*terms, state, gift.transaction.resent_at, gift.transaction.extended_until);
 }
 
 store::LifecycleStampFunction terms_stamper(const LifecycleTerms& terms, std::int64_t unopened_link_days) {
@@ -359,11 +370,12 @@ TimerDecision decide_timer(const store::DueGift& due, std::span<const StatusChan
   const auto is_possible = [&](const DueOutcome& outcome) {
     return !is_among(refused, outcome) && allows(state, change_of(due.gift, outcome, now));
   };
-  const auto next = next_outcome(*terms, state, transaction.resent_at);
+  const auto next = next_outcome(*terms, state, transaction.resent_at, transaction.extended_until);
   if (!next) return {};
   if (next->at <= now) {
     if (is_possible(*next)) return apply(due.gift, state, *next, now);
-    const auto other = alternative_outcome(*terms, state, transaction.resent_at, *next);
+    const auto other =
+        alternative_outcome(*terms, state, transaction.resent_at, *next, transaction.extended_until);
     if (!other || !is_possible(*other)) return {};
     if (other->at <= now) return apply(due.gift, state, *other, now);
     TimerDecision later;
@@ -371,7 +383,7 @@ TimerDecision decide_timer(const store::DueGift& due, std::span<const StatusChan
     return later;
   }
   const auto reminder = next_reminder(*terms, due.gift.request.mode, state, transaction.resent_at,
-                                      transaction.last_reminder_day, now);
+                                      transaction.last_reminder_day, now, transaction.extended_until);
   if (reminder && reminder->at <= now) return remind(due, state, *reminder, now);
   TimerDecision later;
   later.due_at = next_timer_at(due.gift, state);

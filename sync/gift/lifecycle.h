@@ -8,7 +8,8 @@
 //   expired                        refunded on refund_day of the next month, or at once
 //   redeemed, donated, refunded    nothing
 //
-// The earlier of two applies. A gift without terms is external: its source is the authority.
+// An expiry before the gift's extended_until is then (LIFE-23). The earlier of two applies. A gift without
+// terms is external: its source is the authority.
 #pragma once
 
 #include <cstddef>
@@ -53,13 +54,16 @@ struct DueOutcome {
   friend bool operator==(const DueOutcome&, const DueOutcome&) = default;
 };
 
+/// `extended_until`: of the gift; of one that was never extended nothing.
 std::optional<DueOutcome> next_outcome(const LifecycleTerms& terms, const FoldedStatus& state,
-                                       std::optional<UtcMillis> resent_at);
+                                       std::optional<UtcMillis> resent_at,
+                                       std::optional<UtcMillis> extended_until = std::nullopt);
 
 /// The same after `refused` was refused because an admin voided it: it is not decided again. For an
 /// undelivered gift whose expiry was voided the refund remains.
 std::optional<DueOutcome> alternative_outcome(const LifecycleTerms& terms, const FoldedStatus& state,
-                                              std::optional<UtcMillis> resent_at, const DueOutcome& refused);
+                                              std::optional<UtcMillis> resent_at, const DueOutcome& refused,
+                                              std::optional<UtcMillis> extended_until = std::nullopt);
 
 /// A reminder day after `last_reminder_day`, of a gift that was mailed and is not opened.
 struct DueReminder {
@@ -71,7 +75,8 @@ struct DueReminder {
 /// mails. None at or after the outcome that ends the gift, and none while it is undelivered.
 std::optional<DueReminder> next_reminder(const LifecycleTerms& terms, SendMode mode,
                                          const FoldedStatus& state, std::optional<UtcMillis> resent_at,
-                                         std::int64_t last_reminder_day, UtcMillis now);
+                                         std::int64_t last_reminder_day, UtcMillis now,
+                                         std::optional<UtcMillis> extended_until = std::nullopt);
 
 /// When a timer must evaluate the gift: the earlier of its next outcome and its next reminder.
 std::optional<UtcMillis> next_timer_at(const store::Gift& gift, const FoldedStatus& state);

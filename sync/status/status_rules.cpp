@@ -5,6 +5,18 @@
 #include <utility>
 
 namespace giftsync::sync {
+
+Status status_of(const StatusTimes& times) {
+  for (const Status status :
+       {Status::refunded, Status::redeemed, Status::donated, Status::expired, Status::opened}) {
+    if (times[status]) return status;
+  }
+  const auto& delivered = times[Status::delivered];
+  const auto& undelivered = times[Status::undelivered];
+  if (delivered && (!undelivered || *delivered > *undelivered)) return Status::delivered;
+  return undelivered ? Status::undelivered : Status::sent;
+}
+
 namespace {
 
 constexpr UtcMillis kYear2000{946'684'800'000};
@@ -35,17 +47,6 @@ void keep_earlier_claim(StatusTimes& times) {
   std::optional<UtcMillis>& donated = times[Status::donated];
   if (!redeemed || !donated) return;
   (*redeemed <= *donated ? donated : redeemed).reset();
-}
-
-Status status_of(const StatusTimes& times) {
-  for (const Status status :
-       {Status::refunded, Status::redeemed, Status::donated, Status::expired, Status::opened}) {
-    if (times[status]) return status;
-  }
-  const auto& delivered = times[Status::delivered];
-  const auto& undelivered = times[Status::undelivered];
-  if (delivered && (!undelivered || *delivered > *undelivered)) return Status::delivered;
-  return undelivered ? Status::undelivered : Status::sent;
 }
 
 /// Statuses of the same rank replace each other.

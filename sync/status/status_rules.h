@@ -40,6 +40,8 @@ FoldedStatus fold(UtcMillis sent_at, std::span<const store::ChangeSpan> spans,
                   std::optional<Status> untimed = std::nullopt);
 FoldedStatus fold(UtcMillis sent_at, std::span<const store::StatusChange> changes,
                   std::optional<Status> untimed = std::nullopt);
+/// The status of a gift with these times, as above; one without any was sent.
+Status status_of(const StatusTimes& times);
 /// The span of this change alone.
 store::ChangeSpan span_of(const store::StatusChange& change);
 

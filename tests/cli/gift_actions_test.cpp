@@ -159,6 +159,25 @@ TEST_F(CliGiftActions, AnExternalGiftIsNotReportedAsUnknown) {
   EXPECT_THAT(error_of({"gift", "resend", "987654"}), HasSubstr("there is no gift 987654;"));
 }
 
+// LIFE-23, OPS-29
+TEST_F(CliGiftActions, ExtendSaysUntilWhenAndMayBeRepeated) {
+  const std::string id = send("kim@example.com");
+  const UtcMillis until = cli_.now + 200 * kDayMillis;
+  const auto extend = [&](const std::string& time) {
+    return cli_.run({"gift", "extend", id, "--until", time});
+  };
+  const auto first = extend(to_rfc3339(until));
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.err, HasSubstr("It can be accepted until " + to_rfc3339(until) + "."));
+  const auto again = extend(to_rfc3339(until));
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("already"));
+  EXPECT_EQ(extend(to_rfc3339(until - kDayMillis)).code, 65);
+  EXPECT_EQ(extend(to_rfc3339(until + 600 * kDayMillis)).code, 65);
+  EXPECT_EQ(extend("soon").code, 64);
+  EXPECT_THAT(cli_.run({"gift", "show", id}).out, HasSubstr("extended until"));
+}
+
 TEST_F(CliGiftActions, CancelRefundsAndRefusalsNameTheReason) {
   const std::string id = send("ada@example.com");
   EXPECT_THAT(cli_.run({"gift", "cancel", id, "--yes"}).err,

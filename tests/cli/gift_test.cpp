@@ -538,7 +538,8 @@ TEST_F(CliGift, ShowAndExportNameTheKeyAndTheCall) {
   request.request.created_at = cli_.now;
   request.request.credential_prefix = "gsk_live_abcdefgh";
   request.request.http_request_id = "0123456789abcdef";
-  request.recipients.push_back({"kim@example.com", "", "", "Hello"});
+  request.request.reference = "order 17";
+  request.recipients.push_back({"kim@example.com", "", "", "Hello", "line 3"});
   const auto made = store.gifts.create(std::span(&request, 1));
   const std::string id = std::to_string(made.front().recipients.front().id.value);
   const Json shown = tests::parse_ordered_json(cli_.run({"gift", "show", id, "--json"}).out);
@@ -551,8 +552,12 @@ TEST_F(CliGift, ShowAndExportNameTheKeyAndTheCall) {
                 cli_.run({"gift", "show", without, "--json"}).out)["request"]["http_request_id"],
             nullptr);
   EXPECT_THAT(cli_.run({"gift", "show", without}).out, Not(HasSubstr("Request-Id")));
-  EXPECT_THAT(cli_.run({"gift", "export"}).out, AllOf(HasSubstr(",credential_prefix,http_request_id\r\n"),
-                                                      HasSubstr(",gsk_live_abcdefgh,0123456789abcdef\r\n")));
+  EXPECT_THAT(
+      cli_.run({"gift", "export"}).out,
+      AllOf(HasSubstr(",credential_prefix,http_request_id,request_reference,reference,extended_until\r\n"),
+            HasSubstr(",gsk_live_abcdefgh,0123456789abcdef,order 17,line 3,\r\n")));
+  EXPECT_EQ(shown["request"]["reference"], "order 17");
+  EXPECT_EQ(shown["recipient"]["reference"], "line 3");
 }
 
 // OPS-24, OPS-34

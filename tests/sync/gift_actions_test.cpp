@@ -48,6 +48,58 @@ TEST_P(GiftActions, ResendToSameAddressKeepsTheLinks) {
   EXPECT_FALSE(actions[1].is_readdressed);
 }
 
+// LIFE-23, API-6
+TEST_P(GiftActions, AnExtensionMovesExpiryAndTimer) {
+  const TransactionId id = send(1).front();
+  deliver();
+  sync();
+  const UtcMillis own = *claimable_until(gift(id));
+  const UtcMillis until = own + 60 * kDayMillis;
+  const auto extend_to = [&](UtcMillis time) { return extend(*store_, {id, time, "root"}, now_); };
+  EXPECT_EQ(extend_to(own).kind, Kind::already);
+  EXPECT_EQ(extend_to(own - 1).kind, Kind::refused);
+  EXPECT_EQ(extend_to(own + kMostExtensionMillis + 1).kind, Kind::refused);
+  EXPECT_EQ(gift(id).transaction.extended_until, std::nullopt) << "nothing was changed";
+  ASSERT_EQ(extend_to(until).kind, Kind::done);
+  EXPECT_EQ(gift(id).transaction.extended_until, until);
+  EXPECT_EQ(claimable_until(gift(id)), until);
+  EXPECT_EQ(extend_to(until).kind, Kind::already);
+  EXPECT_EQ(store_->lifecycle.find_actions(id).back().kind, store::GiftActionKind::extended);
+  EXPECT_EQ(store_->lifecycle.find_actions(id).back().comment, "until " + to_rfc3339(until));
+  sync();
+  now_ = own;
+  EXPECT_EQ(run_timers().expired, 0u);
+  EXPECT_EQ(record_opened(store_->changes, id, now_), store::ConditionalOutcome::accepted)
+      << "it can be opened after its own expiry";
+}
+
+// LIFE-23
+TEST_P(GiftActions, AnExtendedGiftExpiresThenAndAnEndedOneIsNotExtended) {
+  const TransactionId id = send(1).front();
+  deliver();
+  sync();
+  const UtcMillis until = *claimable_until(gift(id)) + kDayMillis;
+  ASSERT_EQ(extend(*store_, {id, until, "root"}, now_).kind, Kind::done);
+  now_ = until;
+  EXPECT_EQ(run_timers().expired, 1u);
+  const ActionResult late = extend(*store_, {id, until + kDayMillis, "root"}, now_);
+  EXPECT_EQ(late.kind, Kind::refused);
+  EXPECT_THAT(late.reason, HasSubstr("it was expired on"));
+  EXPECT_EQ(extend(*store_, {{99'999}, until, "root"}, now_).kind, Kind::unknown);
+}
+
+// API-8
+TEST_P(GiftActions, AResendOfAGiftThatHasChangedSinceIsRefused) {
+  const TransactionId id = send(1).front();
+  deliver();
+  ResendAction action{id, {}, "root"};
+  action.seen = GiftVersion{gift(id).transaction.version, 1};
+  EXPECT_EQ(resend(*store_, action, now_).kind, Kind::done);
+  deliver();
+  EXPECT_EQ(resend(*store_, action, now_).kind, Kind::outdated);
+  EXPECT_EQ(store_->deliveries.find(id)->number, 2);
+}
+
 // CON-55
 TEST_P(GiftActions, AResendSaysWhetherItChangedTheAddress) {
   const TransactionId id = send(1).front();

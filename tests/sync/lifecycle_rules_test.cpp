@@ -55,6 +55,26 @@ TEST(LifecycleRules, NextOutcomeAndTime) {
     EXPECT_EQ(next_outcome(terms, state({change(over, kSent + 1)}), {}), std::nullopt) << to_word(over);
 }
 
+// LIFE-23
+TEST(LifecycleRules, AnExtensionMovesAnExpiryAndNothingElse) {
+  const LifecycleTerms terms;
+  const FoldedStatus undelivered = state({change(Status::undelivered, kSent + kDay)});
+  const FoldedStatus opened = state({change(Status::opened, kSent + 3 * kDay)});
+  const auto expired = state({change(Status::expired, kSent + 30 * kDay, Premise::unopened)});
+  EXPECT_THAT(next_outcome(terms, state({}), {}, kSent + 90 * kDay),
+              Optional(outcome(Status::expired, Premise::unopened, kSent + 90 * kDay)));
+  EXPECT_THAT(next_outcome(terms, state({}), {}, kSent + 20 * kDay),
+              Optional(outcome(Status::expired, Premise::unopened, kSent + 30 * kDay)))
+      << "never back";
+  EXPECT_THAT(next_outcome(terms, opened, {}, kSent + 90 * kDay),
+              Optional(outcome(Status::expired, Premise::unclaimed, kSent + 368 * kDay)));
+  EXPECT_THAT(next_outcome(terms, opened, {}, kSent + 400 * kDay),
+              Optional(outcome(Status::expired, Premise::unclaimed, kSent + 400 * kDay)));
+  EXPECT_THAT(next_outcome(terms, undelivered, {}, kSent + 90 * kDay),
+              Optional(outcome(Status::refunded, Premise::undelivered, kSent + 8 * kDay)));
+  EXPECT_EQ(next_outcome(terms, expired, {}, kSent + 90 * kDay), next_outcome(terms, expired, {}));
+}
+
 struct RefundDay {
   const char* zone;
   const char* expired;

@@ -235,6 +235,27 @@ TEST_P(Person, EveryTraceIsFoundAndErased) {
   EXPECT_EQ(scalar("SELECT cast(count(*) AS text) FROM audit_event WHERE action = 'person.erase'"), "1");
 }
 
+// covers: GUARD-17, HTTP-57
+TEST_P(Person, ReferencesOfAnErasedGiftAreErased) {
+  store::NewGiftRequest request;
+  request.request.account = {1};
+  request.request.gift = {7};
+  request.request.created_at = now_;
+  request.request.reference = "for ana@example.com";
+  request.recipients.push_back({kAna, "Ana", "Smith", "Hi", "seat of Ana Smith"});
+  request.recipients.push_back({"joana@example.com", "", "", "Hi", "seat of Jo"});
+  const auto made = store_->gifts.create(std::span(&request, 1)).front().recipients;
+  deliver();
+  report(made[0].id, Status::redeemed);
+  sync();
+  EXPECT_EQ(erase().gifts, 1);
+  EXPECT_EQ(this->gift(made[0].id).transaction.reference, "erased");
+  EXPECT_EQ(this->gift(made[0].id).request.reference, "erased");
+  EXPECT_EQ(this->gift(made[1].id).transaction.reference, "seat of Jo");
+  EXPECT_THAT(places_of("seat of ana"), IsEmpty());
+  EXPECT_THAT(places_of(kAna), IsEmpty());
+}
+
 // covers: GUARD-16
 TEST_P(Person, TextsAboutGiftsAndRequestRecordsNeedNotNameTheAddress) {
   const TransactionId gift = redeemed_gift(kAna);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "schema/sql/bulk_rows.h"
+#include "schema/store/event/feed_marks.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/statements/word_conversions.h"
@@ -262,8 +263,10 @@ std::vector<TransactionId> BackfillStore::adopt(std::span<const Adoption> adopti
     for (const StatusChange& change : changes) rows.push_back(&change);
     insert_changes(session, rows);
     insert_sync_states(session, sync_states);
+    std::vector<TransactionId> made(adopted.begin(), adopted.end());
+    mark_for_feed(session, made, feed_reason::kMade, now);
     enqueue_sync(session, to_write, now);
-    return std::vector<TransactionId>(adopted.begin(), adopted.end());
+    return made;
   });
 }
 

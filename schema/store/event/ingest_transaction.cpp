@@ -8,6 +8,7 @@
 #include "schema/contact_normalization.h"
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/queries.h"
+#include "schema/store/event/feed_marks.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 
@@ -114,6 +115,7 @@ std::size_t create_gifts(soci::session& session, const InboundBatch& batch, std:
   }
   if (created.empty()) return 0;
   requests.run(session);
+  mark_for_feed(session, created, feed_reason::kMade, batch.now);
   end.enqueue(created);
   return created.size();
 }

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "schema/sql/record_rows.h"
+#include "schema/store/event/feed_marks.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/gift/orphaned_payloads.h"
@@ -433,9 +434,16 @@ void enqueue_sync(soci::session& session, const std::vector<TransactionId>& tran
                       "crm_outbox.lease_owner <> '' OR crm_outbox.attempts > 0 OR "
                       "crm_outbox.next_attempt_at > excluded.next_attempt_at");
   // In one order everywhere, so that no two transactions wait for each other (ARCH-40).
-  for (const TransactionId id : std::set(transactions.begin(), transactions.end()))
+  sql::BulkInsert feed = feed_mark_rows(session);
+  const bool is_in_feed = keeps_feed(session);
+  for (const TransactionId id : std::set(transactions.begin(), transactions.end())) {
     add_crm_outbox_row(marks, id, due);
-  marks.run(session);
+    if (is_in_feed) add_feed_mark(feed, FeedMarkKind::gift, id.value, feed_reason::kChanged, due);
+  }
+  if (is_in_feed)
+    sql::BulkInsert::run_combined(session, {&marks, &feed});
+  else
+    marks.run(session);
 }
 
 ChangeLog::ChangeLog(const std::shared_ptr<sql::Database>& database)

@@ -111,7 +111,8 @@ void read_event_ids(soci::session& session, std::vector<StatusChange>& changes);
 /// Adds the audit (voided, restored) to changes that have ids.
 void read_audit(soci::session& session, std::vector<StatusChange>& changes);
 
-/// Puts the transactions into the sync queue, or increments their marks; none is delayed.
+/// Puts the transactions into the sync queue, or increments their marks; none is delayed. Marks them for the
+/// feed too.
 void enqueue_sync(soci::session& session, const std::vector<TransactionId>& transactions, UtcMillis due);
 
 /// Deletes the dependent rows of changes: event ids and audit.
@@ -119,6 +120,9 @@ void delete_change_details(soci::session& session, const std::vector<std::int64_
 
 /// The gift's counting changes have changed: enqueues its record and makes it due for the timer.
 void refold(soci::session& session, TransactionId transaction, UtcMillis now);
+
+/// As SyncQueue::save_folded, of gifts that the caller has locked.
+std::vector<TransactionId> save_folded_rows(soci::session& session, std::span<const FoldedState> folded);
 
 /// Saves each decision unless there is one already.
 void insert_sync_states(soci::session& session, std::span<const CrmSyncState> sync_states);

@@ -14,6 +14,7 @@ enum class GiftActionKind {
   resent,
   reminded,
   cancelled,
+  extended,
   linked,
   // On the gift's mail, in the console (MailAction):
   mail_released,

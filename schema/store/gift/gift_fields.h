@@ -31,7 +31,8 @@ inline constexpr auto kGiftRequestFields = record_fields(
     field<&GiftRequest::http_request_id>("http_request_id"),
     field<&GiftRequest::organization>("organization_id"),
     field<&GiftRequest::sending_day>("sending_day"),
-    field<&GiftRequest::is_test>("is_test"));
+    field<&GiftRequest::is_test>("is_test"),
+    field<&GiftRequest::reference>("reference", "Request reference").masked().listed_as("request_reference"));
 
 inline constexpr auto kRecipientTransactionFields = record_fields(
     "recipient_transaction",
@@ -59,7 +60,9 @@ inline constexpr auto kRecipientTransactionFields = record_fields(
     field<&RecipientTransaction::resent_at>("resent_at"),
     field<&RecipientTransaction::last_reminder_day>("last_reminder_day"),
     field<&RecipientTransaction::external_id>("external_id"),
-    field<&RecipientTransaction::is_test>("is_test"));
+    field<&RecipientTransaction::is_test>("is_test"),
+    field<&RecipientTransaction::reference>("reference", "Reference").masked(),
+    field<&RecipientTransaction::extended_until>("extended_until", "Extended until"));
 
 inline constexpr auto kRequestRecordGiftFields = record_fields(
     "request_record_gift",

@@ -8,6 +8,8 @@
 #include "schema/contact_normalization.h"
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/queries.h"
+#include "schema/store/event/feed.h"
+#include "schema/store/event/feed_marks.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/statements/claims.h"
@@ -25,6 +27,7 @@ struct KeyUsage {
   GiftRequestId request;
   std::string body_hash;
   std::string warnings;
+  bool is_former = false;  ///< a version before `reference` used it
 };
 using KeyUsages = std::map<std::tuple<std::int64_t, std::string, std::string>, KeyUsage>;
 
@@ -62,7 +65,8 @@ void insert_idempotency(soci::session& session, const Drafts& drafts) {
                         {"body_hash", Type::text},
                         {"request_id", Type::integer},
                         {"warnings", Type::text},
-                        {"created_at", Type::integer}},
+                        {"created_at", Type::integer},
+                        {"is_former", Type::integer}},
                        "ON CONFLICT DO NOTHING");
   // In one order everywhere, so that of two groups with the same keys one waits for the other.
   std::multimap<std::tuple<std::int64_t, std::string, std::string>, const typename Drafts::value_type*> keyed;
@@ -72,7 +76,8 @@ void insert_idempotency(soci::session& session, const Drafts& drafts) {
   for (const auto& [key, draft] : keyed) {
     const NewGiftRequest& input = *draft->input;
     rows.add({input.request.account.value, draft->key_mode, input.idempotency->key,
-              input.idempotency->body_hash, draft->id.value, input.warnings, input.request.created_at.value});
+              input.idempotency->body_hash, draft->id.value, input.warnings, input.request.created_at.value,
+              std::int64_t{0}});
   }
   rows.run(session);
 }
@@ -85,12 +90,13 @@ KeyUsages select_key_usages(soci::session& session, const std::vector<std::strin
   std::string mode;
   std::string key;
   KeyUsage row;
-  soci::statement statement = sql::bound(session,
-                                         "SELECT account_id, mode, key, body_hash, request_id, warnings "
-                                         "FROM gift_request_idempotency WHERE " +
-                                             sql::in_list(session, "key", "keys", true),
-                                         use(list), into(account), into(mode), into(key), into(row.body_hash),
-                                         into(row.request), into(row.warnings));
+  soci::statement statement =
+      sql::bound(session,
+                 "SELECT account_id, mode, key, body_hash, request_id, warnings, is_former "
+                 "FROM gift_request_idempotency WHERE " +
+                     sql::in_list(session, "key", "keys", true),
+                 use(list), into(account), into(mode), into(key), into(row.body_hash), into(row.request),
+                 into(row.warnings), into(row.is_former));
   sql::each_row(statement, [&] { uses[{account, mode, key}] = row; });
   return uses;
 }
@@ -248,8 +254,14 @@ void insert_gifts(soci::session& session, const std::vector<const Draft*>& draft
   for (const std::string& domain : new_domains)
     domains.add({std::string_view(domain), drafts.front()->input->request.created_at.value});
   sql::BulkInsert requests = gift_request_rows(session);
-  sql::BulkInsert transactions =
-      recipient_transaction_rows(session, {{"due_at", Type::integer}, {"is_test", Type::integer}});
+  std::vector<sql::BulkInsert::Column> more{
+      {"due_at", Type::integer}, {"is_test", Type::integer}, {"reference", Type::text}};
+  const bool is_in_feed = keeps_feed(session);
+  if (is_in_feed) more.push_back({"published", Type::text});
+  sql::BulkInsert transactions = recipient_transaction_rows(session, more);
+  sql::BulkInsert feed = feed_mark_rows(session);
+  // As if its first event was published already, so that the feed does not write the row again for it.
+  const std::string published = to_text(PublishedState{});
   sql::BulkInsert marks = crm_outbox_rows(session);
   std::vector<sql::BulkInsert::Column> mail_columns{
       {"transaction_id", Type::integer},  {"state", Type::text},         {"attempt", Type::integer},
@@ -260,9 +272,14 @@ void insert_gifts(soci::session& session, const std::vector<const Draft*>& draft
   // A test gift has no mail of its own, so none can leave for its recipient (TEST-2).
   mail_columns.push_back({"kind", Type::text});
   sql::BulkInsert test_mails(session, "mail_outbox", std::move(mail_columns));
+  sql::BulkInsert references(
+      session, "gift_reference",
+      {{"reference", Type::text}, {"request_id", Type::integer}, {"transaction_id", Type::integer}});
   const std::string_view none;
   const std::int64_t zero = 0;
   for (const Draft* draft : drafts) {
+    if (const std::string& own = draft->input->request.reference; !own.empty())
+      references.add({own, draft->id.value, zero});
     const std::int64_t now = draft->input->request.created_at.value;
     add_gift_request(requests, draft->id, draft->input->request, draft->stamp.terms, draft->charge.day);
     const sql::Cell due = draft->stamp.due_at ? sql::Cell(draft->stamp.due_at->value) : sql::Cell();
@@ -270,10 +287,25 @@ void insert_gifts(soci::session& session, const std::vector<const Draft*>& draft
     for (const NewRecipient& to : draft->input->recipients) {
       const std::int64_t id = draft->first.value + position;
       const std::string email = email_to_store(to.email);
-      transactions.add({id, draft->id.value, position, email, to.first_name, to.last_name, to.message, zero,
-                        to_word(Status::sent), now, std::int64_t{1}, due,
-                        std::int64_t{draft->input->request.is_test}});
+      const sql::Cell cells[] = {id,
+                                 draft->id.value,
+                                 position,
+                                 email,
+                                 to.first_name,
+                                 to.last_name,
+                                 to.message,
+                                 zero,
+                                 to_word(Status::sent),
+                                 now,
+                                 std::int64_t{1},
+                                 due,
+                                 std::int64_t{draft->input->request.is_test},
+                                 to.reference,
+                                 published};
+      transactions.add(std::span(cells).first(is_in_feed ? std::size(cells) : std::size(cells) - 1));
       add_crm_outbox_row(marks, {id}, {now});
+      if (is_in_feed) add_feed_mark(feed, FeedMarkKind::gift, id, feed_reason::kMade, {now});
+      if (!to.reference.empty()) references.add({to.reference, draft->id.value, id});
       const bool is_mailed = draft->input->request.mode == SendMode::email;
       if (draft->input->request.is_test) {
         if (is_mailed && mails_test_gifts)
@@ -286,8 +318,8 @@ void insert_gifts(soci::session& session, const std::vector<const Draft*>& draft
       ++position;
     }
   }
-  sql::BulkInsert::run_combined(session,
-                                {&requests, &transactions, &marks, &deliveries, &test_mails, &domains});
+  sql::BulkInsert::run_combined(
+      session, {&requests, &transactions, &marks, &deliveries, &test_mails, &domains, &references, &feed});
 }
 
 /// The highest id from `first` to before `end` of a gift that was sent elsewhere: own ids skip them.
@@ -312,8 +344,10 @@ CreateOutcome decided_before(GiftRequestId id) {
   return {CreateOutcome::Kind::failed, id, {}, "", "the held request was decided before"};
 }
 
-CreateOutcome replay_outcome(const KeyUsage& use, const std::string& body_hash) {
-  if (use.body_hash != body_hash) return {CreateOutcome::Kind::body_mismatch, use.request, {}, "", ""};
+CreateOutcome replay_outcome(const KeyUsage& use, const IdempotencyKey& key) {
+  const bool is_of_former = use.is_former && !key.former_hash.empty();
+  if (use.body_hash != (is_of_former ? key.former_hash : key.body_hash))
+    return {CreateOutcome::Kind::body_mismatch, use.request, {}, "", ""};
   return {CreateOutcome::Kind::replayed, use.request, {}, use.warnings, ""};
 }
 
@@ -527,7 +561,7 @@ GiftRequests::Inserted GiftRequests::insert(soci::session& session, UsageCount::
       places.push_back(result.size());
       result.push_back(created(draft));
     } else {
-      result.push_back(replay_outcome(*key_use, draft.input->idempotency->body_hash));
+      result.push_back(replay_outcome(*key_use, *draft.input->idempotency));
     }
   }
   const UsageCount count = keep_allowed(session, use, fresh, places, result);
@@ -703,7 +737,7 @@ std::optional<CreateOutcome> GiftRequests::find_idempotent(AccountId account, Se
       database_->read([&](soci::session& session) { return select_key_usages(session, {key.key}); });
   const auto use = uses.find({account.value, key_mode(mode, is_test), key.key});
   if (use == uses.end()) return std::nullopt;
-  CreateOutcome outcome = replay_outcome(use->second, key.body_hash);
+  CreateOutcome outcome = replay_outcome(use->second, key);
   if (outcome.kind == CreateOutcome::Kind::replayed) find_replayed(outcome);
   return outcome;
 }

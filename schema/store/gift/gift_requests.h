@@ -49,6 +49,7 @@ struct GiftRequest {
   std::optional<OrganizationId> organization = std::nullopt;  ///< the account's at sending
   std::string sending_day{};  ///< in which it counts in budgets, stamped at sending (GUARD-8); may be empty
   bool is_test = false;       ///< a test key asked for it: its gifts are test gifts (TEST-1)
+  std::string reference{};    ///< the caller's own; may be empty
 };
 
 /// The terms of test gifts: their steps follow from the recipient's address (TEST-5).
@@ -77,6 +78,8 @@ struct RecipientTransaction {
   std::int64_t last_reminder_day = 0;                   ///< the last reminder day that was handled; 0: none
   std::string external_id{};  ///< its source's own id, when `id` was allotted for it (SRC-58); else empty
   bool is_test = false;       ///< as its request
+  std::string reference{};    ///< the caller's own; may be empty
+  std::optional<UtcMillis> extended_until = std::nullopt;  ///< it expires then, unless its terms say later
 };
 
 /// Its id is its source's or the CRM's, and not allotted here.
@@ -95,11 +98,14 @@ struct NewRecipient {
   std::string first_name;
   std::string last_name;
   std::string message;
+  std::string reference{};  ///< the caller's own; may be empty
 };
 
 struct IdempotencyKey {
   std::string key;
   std::string body_hash;  ///< of the recognised fields
+  /// Of those that the versions before `reference` recognised, for keys that they used; empty: as body_hash.
+  std::string former_hash{};
 };
 
 /// The request record that a gift is sent for, and the lookups of its gift record; empty ids are left to

@@ -98,6 +98,7 @@ std::vector<HoldReason> reasons_of(const HeldGiftRequest& held) {
 std::string content_of(const NewGiftRequest& request) {
   std::string json = "{";
   if (request.request.utm_campaign_id) add_member(json, "utm_campaign_id", *request.request.utm_campaign_id);
+  if (!request.request.reference.empty()) add_member(json, "reference", request.request.reference);
   add_member(json, "triggered_by", request.request.triggered_by);
   add_member(json, "http_request_id", request.request.http_request_id);
   add_member(json, "warnings", request.warnings);
@@ -108,6 +109,7 @@ std::string content_of(const NewGiftRequest& request) {
     add_member(json, "first_name", to.first_name);
     add_member(json, "last_name", to.last_name);
     add_member(json, "message", to.message);
+    if (!to.reference.empty()) add_member(json, "reference", to.reference);
     json += '}';
   }
   return json + "]}";
@@ -124,6 +126,7 @@ std::optional<NewGiftRequest> request_in(const HeldGiftRequest& held) {
   request.request.credential_prefix = held.credential_prefix;
   if (root.find("utm_campaign_id") != nullptr)
     request.request.utm_campaign_id = std::string(root.text_of("utm_campaign_id"));
+  request.request.reference = root.text_of("reference");
   request.request.triggered_by = root.text_of("triggered_by");
   request.request.http_request_id = root.text_of("http_request_id");
   request.warnings = root.text_of("warnings");
@@ -131,7 +134,8 @@ std::optional<NewGiftRequest> request_in(const HeldGiftRequest& held) {
   if (recipients == nullptr || recipients->elements().empty()) return std::nullopt;
   for (const JsonValue& to : recipients->elements())
     request.recipients.push_back({std::string(to.text_of("email")), std::string(to.text_of("first_name")),
-                                  std::string(to.text_of("last_name")), std::string(to.text_of("message"))});
+                                  std::string(to.text_of("last_name")), std::string(to.text_of("message")),
+                                  std::string(to.text_of("reference"))});
   return request;
 }
 

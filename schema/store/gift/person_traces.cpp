@@ -8,6 +8,7 @@
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "schema/sql/queries.h"
+#include "schema/store/event/feed_marks.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/do_not_send.h"
 #include "schema/store/gift/erased_address.h"
@@ -41,6 +42,9 @@ struct TextColumn {
 
 constexpr std::array kTextColumns{
     TextColumn{"gift_request", "id", true, "utm_campaign_id"},
+    TextColumn{"gift_request", "id", true, "reference"},
+    TextColumn{"recipient_transaction", "id", true, "reference"},
+    TextColumn{"gift_reference", "request_id", true, "reference"},
     TextColumn{"gift_request_idempotency", "key", false, "warnings", Erasure::empty_list},
     TextColumn{"gift_action", "id", true, "comment"},
     TextColumn{"mail_outbox", "transaction_id", true, "last_reply"},
@@ -204,14 +208,13 @@ void erase_about(soci::session& session, const std::string& list) {
 }
 
 /// Their records are written once more, whatever the caller comes to: those that giftsync wrote before.
-void enqueue_records(soci::session& session, const std::string& list) {
+void enqueue_records(soci::session& session, const std::string& list, UtcMillis now) {
   const auto ids =
       sql::select_column<TransactionId>(session,
                                         "SELECT transaction_id FROM crm_sync_state WHERE state = '" +
                                             std::string(to_word(CrmSyncStatus::written)) + "' AND " +
                                             sql::in_list(session, "transaction_id", "ids", false),
                                         use(list, "ids"));
-  const auto now = sql::select_value<UtcMillis>(session, "SELECT " + std::string(sql::database_now(session)));
   enqueue_sync(session, ids, now);
 }
 
@@ -234,12 +237,27 @@ std::vector<TransactionId> erase_some(soci::session& session, std::span<const Tr
   sql::change_rows(session,
                    "UPDATE recipient_transaction SET email = :mark, first_name = " + erased +
                        ", last_name = '', message = CASE WHEN message = '' THEN '' ELSE " + erased +
-                       " END, phone = CASE WHEN phone = '' THEN '' ELSE " + erased + " END WHERE " +
+                       " END, phone = CASE WHEN phone = '' THEN '' ELSE " + erased +
+                       " END, reference = CASE WHEN reference = '' THEN '' ELSE " + erased + " END WHERE " +
                        sql::in_list(session, "id", "ids", false),
                    use(mark, "mark"), use(list, "ids"));
-  enqueue_records(session, list);
+  const std::string requests = sql::list_of(
+      session, sql::select_column<std::int64_t>(session,
+                                                "SELECT request_id FROM recipient_transaction WHERE " +
+                                                    sql::in_list(session, "id", "ids", false),
+                                                use(list, "ids")));
+  sql::change_rows(
+      session,
+      "UPDATE gift_reference SET reference = " + erased + " WHERE " +
+          sql::in_list(session, "request_id", "requests", false) +
+          " AND EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = gift_reference.transaction_id AND "
+          "t.email = :mark)",
+      use(requests, "requests"), use(mark, "mark"));
+  const auto now = sql::select_value<UtcMillis>(session, "SELECT " + std::string(sql::database_now(session)));
+  enqueue_records(session, list, now);
   std::vector<TransactionId> changed;
   for (const std::int64_t id : ids) changed.push_back({id});
+  mark_for_feed(session, changed, feed_reason::kSilent, now);
   return changed;
 }
 

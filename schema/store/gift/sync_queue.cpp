@@ -4,6 +4,7 @@
 
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/queries.h"
+#include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/gift/sending_usage.h"
 #include "schema/store/statements/bounded_queries.h"
@@ -124,54 +125,60 @@ void count_refunds(soci::session& session, std::span<const FoldedState> folded,
 
 }  // namespace
 
+std::vector<TransactionId> save_folded_rows(soci::session& session, std::span<const FoldedState> folded) {
+  if (folded.empty()) return {};
+  sql::BulkRows rows(session, {{"id", Type::integer},
+                               {"version", Type::integer},
+                               {"status", Type::text},
+                               {"sent_at", Type::integer},
+                               {"delivered_at", Type::integer},
+                               {"undelivered_at", Type::integer},
+                               {"opened_at", Type::integer},
+                               {"redeemed_at", Type::integer},
+                               {"donated_at", Type::integer},
+                               {"expired_at", Type::integer},
+                               {"refunded_at", Type::integer},
+                               {"has_conflict", Type::integer},
+                               {"due_at", Type::integer},
+                               {"published", Type::text}});
+  for (const FoldedState& folded_state : folded) {
+    const auto time = [&](Status status) {
+      const auto& found = folded_state.times[status];
+      return found ? sql::Cell(found->value) : sql::Cell();
+    };
+    rows.add({folded_state.transaction.value, folded_state.from_version, to_word(folded_state.status),
+              time(Status::sent), time(Status::delivered), time(Status::undelivered), time(Status::opened),
+              time(Status::redeemed), time(Status::donated), time(Status::expired), time(Status::refunded),
+              std::int64_t{folded_state.has_conflict},
+              folded_state.due_at ? sql::Cell(folded_state.due_at->value) : sql::Cell(),
+              folded_state.published ? sql::Cell(std::string_view(*folded_state.published)) : sql::Cell()});
+  }
+  const auto assignments = [](const std::string& given) {
+    std::string text = "version = t.version + 1, published = coalesce(" + given + "published, t.published)";
+    for (const char* column :
+         {"status", "sent_at", "delivered_at", "undelivered_at", "opened_at", "redeemed_at", "donated_at",
+          "expired_at", "refunded_at", "has_conflict", "due_at"})
+      text += std::string(", ") + column + " = " + given + column;
+    return text;
+  };
+  const std::vector<std::int64_t> saved = rows.run_returning_keys(
+      session,
+      "UPDATE recipient_transaction AS t SET " + assignments(":") + " WHERE id = :id AND version = :version",
+      "UPDATE recipient_transaction t SET " + assignments("input_row.") + " FROM " + rows.as_table() +
+          " WHERE t.id = input_row.id AND t.version = input_row.version RETURNING t.id");
+  std::vector<TransactionId> ids;
+  for (const std::int64_t id : saved) ids.push_back({id});
+  count_refunds(session, folded, ids);
+  return ids;
+}
+
 std::vector<TransactionId> SyncQueue::save_folded(std::span<const FoldedState> folded) {
   if (folded.empty()) return {};
   return database_->write([&](soci::session& session) {
     std::vector<std::int64_t> gifts;
     for (const FoldedState& state : folded) gifts.push_back(state.transaction.value);
     lock_gifts(session, gifts);
-    sql::BulkRows rows(session, {{"id", Type::integer},
-                                 {"version", Type::integer},
-                                 {"status", Type::text},
-                                 {"sent_at", Type::integer},
-                                 {"delivered_at", Type::integer},
-                                 {"undelivered_at", Type::integer},
-                                 {"opened_at", Type::integer},
-                                 {"redeemed_at", Type::integer},
-                                 {"donated_at", Type::integer},
-                                 {"expired_at", Type::integer},
-                                 {"refunded_at", Type::integer},
-                                 {"has_conflict", Type::integer},
-                                 {"due_at", Type::integer}});
-    for (const FoldedState& folded_state : folded) {
-      const auto time = [&](Status status) {
-        const auto& found = folded_state.times[status];
-        return found ? sql::Cell(found->value) : sql::Cell();
-      };
-      rows.add({folded_state.transaction.value, folded_state.from_version, to_word(folded_state.status),
-                time(Status::sent), time(Status::delivered), time(Status::undelivered), time(Status::opened),
-                time(Status::redeemed), time(Status::donated), time(Status::expired), time(Status::refunded),
-                std::int64_t{folded_state.has_conflict},
-                folded_state.due_at ? sql::Cell(folded_state.due_at->value) : sql::Cell()});
-    }
-    const auto assignments = [](const std::string& given) {
-      std::string text = "version = t.version + 1";
-      for (const char* column :
-           {"status", "sent_at", "delivered_at", "undelivered_at", "opened_at", "redeemed_at", "donated_at",
-            "expired_at", "refunded_at", "has_conflict", "due_at"})
-        text += std::string(", ") + column + " = " + given + column;
-      return text;
-    };
-    const std::vector<std::int64_t> saved = rows.run_returning_keys(
-        session,
-        "UPDATE recipient_transaction AS t SET " + assignments(":") +
-            " WHERE id = :id AND version = :version",
-        "UPDATE recipient_transaction t SET " + assignments("input_row.") + " FROM " + rows.as_table() +
-            " WHERE t.id = input_row.id AND t.version = input_row.version RETURNING t.id");
-    std::vector<TransactionId> ids;
-    for (const std::int64_t id : saved) ids.push_back({id});
-    count_refunds(session, folded, ids);
-    return ids;
+    return save_folded_rows(session, folded);
   });
 }
 

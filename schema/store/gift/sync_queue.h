@@ -105,8 +105,9 @@ struct FoldedState {
   Status status = Status::sent;
   StatusTimes times;  ///< the sent time is always set
   bool has_conflict = false;
-  std::optional<UtcMillis> due_at = std::nullopt;  ///< when a timer next checks it
-  Status from_status = Status::sent;               ///< of that version
+  std::optional<UtcMillis> due_at = std::nullopt;       ///< when a timer next checks it
+  Status from_status = Status::sent;                    ///< of that version
+  std::optional<std::string> published = std::nullopt;  ///< what the feed then has of it; null: as it is
 };
 
 /// The outcome of one claim.

@@ -67,6 +67,7 @@ std::int64_t delete_gifts(soci::session& session, UtcMillis before) {
   remove("mail_outbox", "transaction_id", mail_list);
   for (const char* const table : kTablesOfGifts) remove(table, "transaction_id", gift_list);
   remove("recipient_transaction", "id", gift_list);
+  remove("gift_reference", "request_id", request_list);
   remove("gift_request", "id", request_list);
   return static_cast<std::int64_t>(gifts.size());
 }

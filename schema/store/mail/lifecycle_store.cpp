@@ -19,6 +19,7 @@ using Kind = GiftActionKind;
 constexpr auto kActionKinds = enum_words<Kind>({{Kind::resent, "resent"},
                                                 {Kind::reminded, "reminded"},
                                                 {Kind::cancelled, "cancelled"},
+                                                {Kind::extended, "extended"},
                                                 {Kind::linked, "linked"},
                                                 {Kind::mail_released, "mail_released"},
                                                 {Kind::mail_withdrawn, "mail_withdrawn"},
@@ -88,6 +89,12 @@ void apply_order(soci::session& session, const MailContext& view, const MailOrde
              "id = "
              ":id",
       use(order.due_at), use(order.last_reminder_day), use(gift.id);
+  if (order.extended_until) {
+    session << "UPDATE recipient_transaction SET extended_until = :until, version = version + 1 WHERE id = "
+               ":id",
+        use(*order.extended_until), use(gift.id);
+    enqueue_sync(session, {gift.id}, now);
+  }
   if (order.action) insert_mail_action(session, order.send ? view.mail : std::nullopt, *order.action);
   if (order.audit) insert_audit_event(session, *order.audit);
   if (!order.send) return;

@@ -32,7 +32,8 @@ struct MailOrder {
   std::string email;  ///< the recipient's address; an address change raises the links' generation
   bool send = true;   ///< false: only the following fields are saved
   std::int64_t last_reminder_day = 0;
-  std::optional<UtcMillis> due_at = std::nullopt;  ///< when a timer next checks the gift
+  std::optional<UtcMillis> due_at = std::nullopt;          ///< when a timer next checks the gift
+  std::optional<UtcMillis> extended_until = std::nullopt;  ///< saved if set
   std::optional<GiftAction> action = std::nullopt;
   std::optional<AuditEvent> audit = std::nullopt;
 };

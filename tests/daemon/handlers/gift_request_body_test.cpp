@@ -261,11 +261,11 @@ TEST(GiftRequestBody, NamesMustBeOneLine) {
 // HTTP-3, HTTP-24
 TEST(GiftRequestBody, WarnsAboutUnknownMembers) {
   json body = body_for_mail();
-  body["utm_campaign_id"] = "spring";
+  body["utm_campaign"] = "spring";
   body["recipients"][0]["nick.name"] = 1;
   const GiftRequestBody read = accepted(body);
   EXPECT_THAT(codes_of(read.warnings.list()),
-              ElementsAre("recipients[0].nick.name unknown_member", "utm_campaign_id unknown_member"));
+              ElementsAre("recipients[0].nick.name unknown_member", "utm_campaign unknown_member"));
   EXPECT_EQ(read.utm_campaign_id, std::nullopt);
   json for_urls = body_for_urls();
   for_urls["recipients"][0]["gift_redeem_type"] = "sms";
@@ -334,6 +334,51 @@ TEST(GiftRequestBody, CanonicalTextIsEqualForEqualRequests) {
       R"( {"recipients" : [ {"gift_redeem_type":"email","message":"café","first_name":null,
       "last_name":"","email":" rose@edge.example ","comment":1} ], "gift_id" : "7", "trace":{}} )";
   EXPECT_EQ(accepted(one).canonical, accepted(other).canonical);
+}
+
+// HTTP-57
+TEST(GiftRequestBody, ReferencesAreReadOfTheRequestAndOfEachRecipient) {
+  for (const SendMode mode : {SendMode::email, SendMode::urls}) {
+    json body = mode == SendMode::email ? body_for_mail() : body_for_urls();
+    body["reference"] = " order 17 ";
+    body["utm_campaign_id"] = "autumn";
+    body["recipients"][0]["reference"] = std::string(255, 'x');
+    const GiftRequestBody read = accepted(body, mode);
+    EXPECT_EQ(read.reference, "order 17");
+    EXPECT_EQ(read.utm_campaign_id, "autumn");
+    EXPECT_EQ(read.recipients[0].reference, std::string(255, 'x'));
+    EXPECT_THAT(read.warnings.list(), IsEmpty());
+    body["recipients"][0]["reference"] = std::string(256, 'x');
+    body["reference"] = "a\nb";
+    EXPECT_THAT(codes_of(refused(body, mode)),
+                ElementsAre("recipients[0].reference too_long", "reference control_character"));
+  }
+}
+
+// HTTP-33, HTTP-57
+TEST(GiftRequestBody, CanonicalTextStaysWithoutNewMembersAndSaysWhatFormerVersionsRecognised) {
+  const GiftRequestBody plain = accepted(body_for_mail());
+  EXPECT_EQ(plain.canonical, "gift request 1;7;1;0:,17:rose@edge.example,0:,0:,10:Thank you!,");
+  EXPECT_EQ(plain.former_canonical, "");
+  const std::vector<std::function<void(json&)>> changes{
+      [](json& body) { body["reference"] = "17"; }, [](json& body) { body["utm_campaign_id"] = "autumn"; },
+      [](json& body) { body["recipients"][0]["reference"] = "17"; }};
+  std::vector<std::string> texts{plain.canonical};
+  for (const auto& change : changes) {
+    json body = body_for_mail();
+    change(body);
+    const GiftRequestBody read = accepted(body);
+    EXPECT_EQ(read.former_canonical, plain.canonical) << body;
+    texts.push_back(read.canonical);
+  }
+  std::sort(texts.begin(), texts.end());
+  EXPECT_EQ(std::adjacent_find(texts.begin(), texts.end()), texts.end());
+  json for_urls = body_for_urls();
+  for_urls["utm_campaign_id"] = "autumn";
+  const std::string former = accepted(for_urls, SendMode::urls).canonical;
+  EXPECT_EQ(accepted(for_urls, SendMode::urls).former_canonical, "") << "endpoint B took it before";
+  for_urls["reference"] = "17";
+  EXPECT_EQ(accepted(for_urls, SendMode::urls).former_canonical, former);
 }
 
 // HTTP-33

@@ -11,6 +11,7 @@
 #include "daemon/group_commit_writer.h"
 #include "sync/access/credential.h"
 #include "tests/support/json.h"
+#include "tests/support/temporary_database.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::handlers {
@@ -96,6 +97,22 @@ class GiftRequestHandlerTest : public ::testing::Test {
   std::string key_ = ana_;
   int gift_ = 7;
 };
+
+// HTTP-33, HTTP-57
+TEST_F(GiftRequestHandlerTest, ARepeatOfWhatAFormerVersionCreatedGetsItsFirstAnswer) {
+  json with = recipient();
+  with["reference"] = "order 17";
+  for (const SendMode mode : {SendMode::email, SendMode::urls}) {
+    const http::HttpResponse first = call(mode, {recipient()}, "k");
+    ASSERT_LT(first.status, 300) << first.body;
+    EXPECT_EQ(call(mode, {with}, "k").status, 422) << "this version knows references";
+    tests::run_sql(store_.address(), "UPDATE gift_request_idempotency SET is_former = 1");
+    EXPECT_EQ(call(mode, {with}, "k").body, first.body);
+    EXPECT_EQ(call(mode, {recipient()}, "k").body, first.body);
+    EXPECT_EQ(call(mode, {recipient("kim@example.com")}, "k").status, 422);
+  }
+  EXPECT_EQ(created_, 2);
+}
 
 // HTTP-24
 TEST_F(GiftRequestHandlerTest, PlaceholdersAreRefusedByDefaultAndAllListed) {

@@ -58,7 +58,7 @@ TEST_F(HttpRefusalLogTest, SuccessIsNotLoggedAtInfo) {
 // OPS-47
 TEST_F(HttpRefusalLogTest, TheJournalHasTheCallsRequestIdAndSource) {
   tests::CapturedJournal journal;
-  HttpResponse refused = problem(400, "invalid", "The message is not valid", "");
+  HttpResponse refused = problem("invalid", "");
   refused.source = "vendor";
   respond("203.0.113.7", refused);
   respond("203.0.113.7", refused);
@@ -78,7 +78,7 @@ TEST_F(HttpRefusalLogTest, ARefusedWebhookIsLoggedWithItsSourceAndTheReason) {
   request.method = "POST";
   request.client = "203.0.113.7";
   request.request_id = "id1";
-  HttpResponse response = problem(400, "invalid", "The message is not valid", "status: found \"x\"");
+  HttpResponse response = problem("invalid", "status: found \"x\"");
   response.source = "vendor";
   response.reason = "no event could be read: status";
   constexpr std::string_view kRoute = "/api/v1/webhooks/status_changes/{source}";
@@ -148,7 +148,7 @@ TEST_F(HttpRefusalLogTest, InvalidBodyIsLoggedWithoutItsContent) {
 // OPS-11
 TEST_F(HttpRefusalLogTest, AnotherReasonIsLoggedAlthoughARefusalWas) {
   const auto forbidden_for = [](const std::string& reason) {
-    HttpResponse response = problem(403, "account_organization", "No", "No such account.");
+    HttpResponse response = problem("sender_may_not_send", "No such account.");
     response.reason = reason;
     return response;
   };
@@ -166,7 +166,7 @@ TEST_F(HttpRefusalLogTest, AnotherReasonIsLoggedAlthoughARefusalWas) {
 // OPS-11
 TEST_F(HttpRefusalLogTest, ACallerHasAFewCausesAMinute) {
   for (int i = 0; i < 100; ++i) {
-    HttpResponse response = problem(403, "account_organization", "No", "No such account.");
+    HttpResponse response = problem("sender_may_not_send", "No such account.");
     response.reason = "reason " + std::to_string(i);
     respond("203.0.113.7", response);
   }

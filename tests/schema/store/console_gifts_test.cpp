@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "tests/support/masked_addresses.h"
 #include "tests/support/store_fixture.h"
 
@@ -405,6 +408,104 @@ TEST_P(ConsoleGiftsTest, WhetherThereAreMoreFailuresThanAreLookedAtIsKnown) {
   sql("INSERT INTO recipient_transaction (id, request_id, position, email, first_name, last_name, message, "
       "generation, status, sent_at, version, is_test) VALUES (1, 1, 0, '', '', '', '', 1, 'sent', 1, 1, 1)");
   EXPECT_FALSE(store_->console_gifts.has_most_failures()) << "a test gift is none";
+}
+
+// API-1
+TEST_P(ConsoleGiftsTest, EachFilterFindsWhatANaiveOneFinds) {
+  const AccountId ana = account("ana@acme.com");
+  std::vector<TransactionId> all;
+  for (int i = 0; i < 24; ++i) {
+    NewGiftRequest request = request_for(0);
+    request.request.account = ana;
+    request.request.gift = {i % 3 == 0 ? 8 : 7};
+    request.request.sender_email = i % 5 == 0 ? "Ben@acme.com" : "ana@acme.com";
+    if (i % 2 == 0) request.request.utm_campaign_id = i % 4 == 0 ? "autumn" : "spring";
+    if (i % 6 == 0) request.request.reference = "order " + std::to_string(i % 12);
+    request.request.created_at = {1'000'000 + i * 1'000};
+    for (int j = 0; j < 1 + i % 2; ++j)
+      request.recipients.push_back(
+          {"r" + std::to_string(i % 7) + "@example.com", "", "", "Hi", (i + j) % 4 == 0 ? "order 0" : ""});
+    const auto outcomes = store_->gifts.create(std::span(&request, 1));
+    for (const auto& one : outcomes.front().recipients) all.push_back(one.id);
+  }
+  sql("UPDATE recipient_transaction SET status = 'redeemed', redeemed_at = sent_at + 500 WHERE id % 3 = 0");
+  const std::vector<Gift> gifts = store_->gifts.find(all);
+  const auto check = [&](const ConsoleGiftFilter& filter, const std::function<bool(const Gift&)>& matches) {
+    std::vector<TransactionId> expected;
+    for (const Gift& gift : gifts)
+      if (matches(gift)) expected.push_back(gift.transaction.id);
+    std::reverse(expected.begin(), expected.end());
+    EXPECT_FALSE(expected.empty());
+    EXPECT_LT(expected.size(), all.size());
+    EXPECT_EQ(ids(operations_, filter), expected);
+  };
+  check({.status = Status::redeemed}, [](const Gift& g) { return g.transaction.status == Status::redeemed; });
+  check({.status = Status::redeemed, .reached_since = UtcMillis{1'010'000}}, [](const Gift& g) {
+    return g.transaction.status == Status::redeemed &&
+           g.transaction.times[Status::redeemed]->value >= 1'010'000;
+  });
+  check({.status = Status::redeemed, .reached_until = UtcMillis{1'010'000}}, [](const Gift& g) {
+    return g.transaction.status == Status::redeemed &&
+           g.transaction.times[Status::redeemed]->value < 1'010'000;
+  });
+  check({.sent_since = UtcMillis{1'007'000}},
+        [](const Gift& g) { return g.transaction.times[Status::sent]->value >= 1'007'000; });
+  check({.sent_until = UtcMillis{1'007'000}},
+        [](const Gift& g) { return g.transaction.times[Status::sent]->value < 1'007'000; });
+  check({.campaign = "autumn"}, [](const Gift& g) { return g.request.utm_campaign_id == "autumn"; });
+  check({.item = "8"}, [](const Gift& g) { return g.request.gift.value == 8; });
+  check({.sender = "ben@acme.com"}, [](const Gift& g) { return g.request.sender_email == "Ben@acme.com"; });
+  check({.recipient = "R3@example.com"},
+        [](const Gift& g) { return g.transaction.email == "r3@example.com"; });
+  check({.reference = "order 0"}, [](const Gift& g) {
+    return g.request.reference == "order 0" || g.transaction.reference == "order 0";
+  });
+  const GiftRequestId request = gifts[5].request.id;
+  check({.request = request}, [&](const Gift& g) { return g.request.id == request; });
+  check({.campaign = "autumn", .reference = "order 0"}, [](const Gift& g) {
+    return g.request.utm_campaign_id == "autumn" &&
+           (g.request.reference == "order 0" || g.transaction.reference == "order 0");
+  });
+  const auto requests = store_->console_gifts.list_requests(operations_, {.reference = "order 6"}, {}, 50);
+  ASSERT_EQ(requests.requests.size(), 2u);
+  EXPECT_GT(requests.requests[0].request.id, requests.requests[1].request.id);
+  EXPECT_EQ(requests.requests[0].request.reference, "order 6");
+  EXPECT_EQ(requests.requests[0].gifts, 1);
+  EXPECT_EQ(
+      store_->console_gifts
+          .list_requests(operations_, {.campaign = "spring", .sent_since = UtcMillis{1'010'000}}, {}, 50)
+          .requests.size(),
+      4u);
+}
+
+// API-2
+TEST_P(ConsoleGiftsTest, AWalkFindsEachOlderRowOnceWhileOthersAreInserted) {
+  const AccountId ana = account("ana@acme.com");
+  std::vector<TransactionId> before;
+  for (int i = 0; i < 10; ++i) before.push_back(send(ana, {"a@x.com"}).front());
+  std::vector<TransactionId> walked;
+  std::optional<TransactionId> place;
+  do {
+    const auto page = store_->console_gifts.list(operations_, {}, place, 3, 4);
+    for (const ConsoleGift& one : page.gifts) walked.push_back(one.gift.transaction.id);
+    place = page.next_before;
+    send(ana, {"later@x.com"});
+  } while (place);
+  std::reverse(walked.begin(), walked.end());
+  EXPECT_EQ(walked, before);
+  const auto later =
+      store_->console_gifts.list_requests(operations_, {}, {}, 500).requests.size() - before.size();
+  std::vector<GiftRequestId> requests;
+  std::optional<GiftRequestId> from;
+  do {
+    const auto page = store_->console_gifts.list_requests(operations_, {}, from, 3, 4);
+    for (const ListedRequest& one : page.requests) requests.push_back(one.request.id);
+    from = page.next_before;
+    send(ana, {"later@x.com"});
+  } while (from);
+  EXPECT_EQ(requests.size(), before.size() + later);
+  EXPECT_EQ(std::adjacent_find(requests.begin(), requests.end(), std::less_equal<>()), requests.end())
+      << "descending, each once";
 }
 
 }  // namespace

@@ -106,6 +106,19 @@ std::vector<Query> queries(sql::Dialect dialect) {
            "'sent' "
            "ORDER BY t.id DESC LIMIT 51",
        "recipient_transaction_email"},
+      {"gifts of a request",
+       "SELECT t.id FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE 1 = 1 AND "
+       "t.request_id = 7",
+       "recipient_transaction_request"},
+      {"gift requests with a reference",
+       "SELECT asked.request_id FROM gift_reference asked WHERE asked.reference = 'x' AND "
+       "asked.transaction_id "
+       "= 0",
+       dialect == sql::Dialect::sqlite ? "PRIMARY KEY" : "gift_reference_pkey"},
+      {"gifts of requests with a reference",
+       "SELECT of_request.id FROM gift_reference asked JOIN recipient_transaction of_request ON "
+       "of_request.request_id = asked.request_id WHERE asked.reference = 'x' AND asked.transaction_id = 0",
+       "recipient_transaction_request"},
       {"the search's end among gifts of an address",
        "SELECT t.id, t.sent_at FROM recipient_transaction t WHERE 1 = 1 AND " +
            address_key(dialect, "t.email") + " = 'ada@example.com' ORDER BY t.id DESC LIMIT 1 OFFSET 49999",

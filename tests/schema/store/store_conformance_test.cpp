@@ -147,6 +147,8 @@ TEST_P(StoreConformance, CreatesARequestWholeAndReadsItBack) {
   request.request.utm_campaign_id = "spring";
   request.request.credential_prefix = "gsk_live_abcdefgh";
   request.request.http_request_id = "0123456789abcdef";
+  request.request.reference = "order 17";
+  request.recipients[1].reference = "line 3";
   const CreateOutcome outcome = store().gifts.create(std::span(&request, 1)).front();
   EXPECT_EQ(outcome.kind, CreateOutcome::Kind::created);
   ASSERT_THAT(outcome.recipients, SizeIs(3));
@@ -158,8 +160,11 @@ TEST_P(StoreConformance, CreatesARequestWholeAndReadsItBack) {
   EXPECT_EQ(read->utm_campaign_id, "spring");
   EXPECT_EQ(read->credential_prefix, "gsk_live_abcdefgh");
   EXPECT_EQ(read->http_request_id, "0123456789abcdef");
+  EXPECT_EQ(read->reference, "order 17");
   EXPECT_EQ(read->mode, SendMode::email);
   const auto recipients = store().gifts.find_recipients(outcome.request);
+  EXPECT_EQ(recipients[0].reference, "");
+  EXPECT_EQ(recipients[1].reference, "line 3");
   ASSERT_THAT(recipients, SizeIs(3));
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(recipients[i].id, outcome.recipients[i].id);
@@ -217,6 +222,31 @@ TEST_P(StoreConformance, ReplaysAnIdempotencyKeyAndRefusesItForAnotherBody) {
   EXPECT_EQ(again[2].kind, CreateOutcome::Kind::created) << "keys belong to account and endpoint";
   EXPECT_EQ(store().gifts.prune_idempotency(kNow + 1), 2);
   EXPECT_EQ(store().gifts.create(std::span(&first, 1)).front().kind, CreateOutcome::Kind::created);
+}
+
+// HTTP-33, HTTP-57
+TEST_P(StoreConformance, AKeyOfAFormerVersionComparesWhatThatVersionRecognised) {
+  NewGiftRequest first = new_request(1);
+  first.idempotency = IdempotencyKey{"key-1", "hash without reference"};
+  const CreateOutcome created = store().gifts.create(std::span(&first, 1)).front();
+  NewGiftRequest repeat = first;
+  repeat.idempotency = IdempotencyKey{"key-1", "hash with reference", "hash without reference"};
+  EXPECT_EQ(store().gifts.create(std::span(&repeat, 1)).front().kind, CreateOutcome::Kind::body_mismatch)
+      << "this version knows references";
+  // What a former version writes, which does not name the column.
+  sql("DELETE FROM gift_request_idempotency");
+  sql("INSERT INTO gift_request_idempotency (account_id, mode, key, body_hash, request_id, warnings, "
+      "created_at) VALUES (" +
+      std::to_string(first.request.account.value) + ", 'email', 'key-1', 'hash without reference', " +
+      std::to_string(created.request.value) + ", '[]', 1)");
+  const auto again = store().gifts.create(std::span(&repeat, 1)).front();
+  EXPECT_EQ(again.kind, CreateOutcome::Kind::replayed);
+  EXPECT_EQ(again.request, created.request);
+  EXPECT_EQ(store().gifts.create(std::span(&first, 1)).front().kind, CreateOutcome::Kind::replayed)
+      << "a body without new members";
+  NewGiftRequest other = first;
+  other.idempotency = IdempotencyKey{"key-1", "x", "y"};
+  EXPECT_EQ(store().gifts.create(std::span(&other, 1)).front().kind, CreateOutcome::Kind::body_mismatch);
 }
 
 // ARCH-41

@@ -1,11 +1,12 @@
-// Writes the documents of the settings and of the log's events into a folder: settings_documents FOLDER. The
-// build runs it; it is not installed.
+// Writes the documents of the settings, of the log's events and of the API's errors into a folder:
+// settings_documents FOLDER. The build runs it; it is not installed.
 #include <cstdio>
 #include <fstream>
 #include <string>
 
 #include "daemon/config/log_event_documents.h"
 #include "daemon/config/settings_documents.h"
+#include "daemon/validation/error_catalogue.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) {
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
                           write("giftsyncd.schema.json", giftsync::config::settings_schema()) &&
                           write("giftsyncd.yaml.5", giftsync::config::settings_manual()) &&
                           write("events.md", giftsync::config::log_events_page()) &&
+                          write("errors.md", giftsync::validation::errors_page()) &&
                           write("giftsync.catalog", giftsync::config::journal_catalog());
   return is_written ? 0 : 1;
 }

@@ -1,0 +1,69 @@
+// daemon/handlers: the query of the API's lists as a filter, and the cursor with which a list goes on (API-1,
+// API-2). Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "daemon/http/http_message.h"
+#include "daemon/http/problem.h"
+#include "schema/store/console_gifts.h"
+
+namespace giftsync::handlers {
+
+inline constexpr std::size_t kDefaultPageRows = 50;
+inline constexpr std::size_t kMaxPageRows = 500;
+
+struct ListQuery {
+  store::ConsoleGiftFilter filter = {};
+  std::optional<std::string> external_id = {};
+  std::optional<std::size_t> limit = {};  ///< none: kDefaultPageRows
+  std::string cursor = {};                ///< as sent; may be empty
+  std::string filter_text = {};           ///< the same for equal filters; cursors are sealed with it
+  http::FieldIssues issues = {};
+};
+
+/// The parameters of GET /gifts and of GET /gift_requests. Each that is unknown, repeated or has a value that
+/// cannot be applied is an issue: all rows would look like the answer.
+std::span<const std::string_view> gift_list_parameters();
+std::span<const std::string_view> request_list_parameters();
+
+/// `allowed`: of which the list has some; none for an address without parameters.
+ListQuery parse_list_query(std::string_view query, std::span<const std::string_view> allowed);
+
+/// 400 with every issue. `issues` is not empty.
+http::HttpResponse refused_query(const http::FieldIssues& issues);
+
+/// Makes cursors: a place in an order, readable by this daemon's secret alone. Immutable, any thread.
+class ListCursors {
+ public:
+  /// `secret`: the server secret's bytes; its rotation ends all cursors.
+  explicit ListCursors(std::string_view secret);
+
+  /// `of`: what the place is valid for, such as list, caller and filter.
+  std::string seal(std::string_view of, std::string_view place) const;
+  /// Nothing for a text that seal() did not make for that list.
+  std::optional<std::string> open(std::string_view of, std::string_view cursor) const;
+
+ private:
+  std::string mac_of(std::string_view of, std::string_view place) const;
+  std::string key_;
+};
+
+/// The URL of the next page: the same address with another cursor.
+std::string next_page_url(std::string_view base_url, const http::HttpRequest& request,
+                          std::string_view cursor);
+
+/// Whether the header Accept names NDJSON (API-9).
+bool accepts_ndjson(const http::HttpRequest& request);
+
+/// `response` with that ETag, or 304 without a body when If-None-Match names it (API-8).
+http::HttpResponse tagged(const http::HttpRequest& request, http::HttpResponse response,
+                          const std::string& tag);
+/// The same with a tag over the body.
+http::HttpResponse tagged_by_body(const http::HttpRequest& request, http::HttpResponse response);
+
+}  // namespace giftsync::handlers

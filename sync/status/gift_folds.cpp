@@ -1,0 +1,34 @@
+#include "sync/status/gift_folds.h"
+
+#include <unordered_map>
+
+#include "sync/crm/gift_record_draft.h"
+#include "sync/gift/lifecycle.h"
+
+namespace giftsync::sync {
+
+std::vector<FoldedStatus> fold_gifts(store::ChangeLog& log, std::span<const store::Gift* const> gifts,
+                                     std::span<const store::ChangeSpan> spans) {
+  std::unordered_map<TransactionId, std::vector<store::ChangeSpan>> by_gift;
+  for (const store::ChangeSpan& span : spans) by_gift[span.transaction].push_back(span);
+  const auto external_sent_times = reported_sent_times(log, gifts, spans);
+  std::vector<FoldedStatus> folded;
+  folded.reserve(gifts.size());
+  for (const store::Gift* gift : gifts) {
+    const store::RecipientTransaction& transaction = gift->transaction;
+    const auto reported = external_sent_times.find(transaction.id);
+    const UtcMillis sent_at =
+        reported != external_sent_times.end() ? reported->second : *transaction.times[Status::sent];
+    folded.push_back(fold(sent_at, by_gift[transaction.id], transaction.untimed_status));
+  }
+  return folded;
+}
+
+std::optional<store::FoldedState> changed_state(const store::Gift& gift, const FoldedStatus& folded) {
+  const store::RecipientTransaction& transaction = gift.transaction;
+  if (folded == state_of(transaction)) return std::nullopt;
+  return store::FoldedState{transaction.id,      transaction.version,         folded.status,     folded.times,
+                            folded.has_conflict, next_timer_at(gift, folded), transaction.status};
+}
+
+}  // namespace giftsync::sync

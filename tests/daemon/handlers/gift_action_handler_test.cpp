@@ -1,0 +1,205 @@
+// Actions on gifts over HTTP with a real store: what is done, refused, repeated and audited.
+#include "daemon/handlers/gift_action_handler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "daemon/handlers/gift_read_handler.h"
+#include "sync/access/credential.h"
+#include "sync/gift/lifecycle.h"
+#include "tests/support/json.h"
+#include "tests/support/temporary_store.h"
+
+namespace giftsync::handlers {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class GiftActionHandlerTest : public ::testing::Test {
+ protected:
+  GiftActionHandlerTest() {
+    store_->gifts.set_lifecycle_stamp(sync::terms_stamper({}, 30));
+    ana_ = account("ana@example.com");
+    key_ = new_key(ana_, {Scope::read, Scope::manage});
+    gift_ = send(ana_);
+  }
+  AccountId account(const std::string& email) {
+    store::Account made;
+    made.email = email;
+    made.name = email;
+    return *store_->accounts.create(made);
+  }
+  std::string new_key(AccountId owner, std::set<Scope> scopes) {
+    store::Credential key;
+    key.account = owner;
+    const sync::NewCredential made = sync::make_credential(CredentialKind::api_key);
+    key.prefix = made.prefix;
+    key.hash = made.hash;
+    key.scopes = std::move(scopes);
+    store_->credentials.insert(key);
+    return made.text;
+  }
+  std::string send(AccountId from) {
+    store::NewGiftRequest request;
+    request.request.account = from;
+    request.request.gift = {7};
+    request.request.sender_email = "ana@example.com";
+    request.request.created_at = now_;
+    request.recipients.push_back({"ada@example.com", "", "", "Hi"});
+    return std::to_string(store_->gifts.create(std::span(&request, 1)).front().recipients.front().id.value);
+  }
+  /// Its mail has arrived.
+  void deliver() {
+    const auto claims = store_->deliveries.claim("w", 60'000, 10, now_);
+    for (const store::DeliveryClaim& claim : claims) {
+      const store::DeliveryQueue::Sending sending{claim, "message id"};
+      store_->deliveries.begin_sending("w", std::span(&sending, 1), 60'000, now_);
+      const store::DeliveryOutcome outcome{
+          claim.transaction, claim.attempt + 1, DeliveryState::accepted, now_, "250 ok", false, {}};
+      store_->deliveries.finish(std::span(&outcome, 1), now_);
+    }
+  }
+  http::HttpRequest request(const std::string& body = {}, const std::string& if_match = {}) {
+    http::HttpRequest made;
+    made.method = "POST";
+    made.body = body;
+    made.headers.emplace("Authorization", key_);
+    if (!if_match.empty()) made.headers.emplace("If-Match", if_match);
+    return made;
+  }
+  std::string tag() {
+    http::HttpRequest made;
+    made.method = "GET";
+    made.headers.emplace("Authorization", key_);
+    for (const auto& [name, value] : reads_.read_gift(made, gift_).wait().headers)
+      if (name == "ETag") return value;
+    return {};
+  }
+  static std::string code(const http::HttpResponse& response) {
+    return tests::parse_json(response.body)["code"];
+  }
+  store::AuditEvent last_event() {
+    return store_->audit.list(store::Viewer::of_command_line(), {}, 1).front();
+  }
+
+  tests::TemporaryStore store_;
+  UtcMillis now_{1'795'264'267'000};  // 2026-11-21T12:31:07Z
+  const Clock clock_ = [this] { return now_; };
+  http::Authenticator authenticator_{store_->credentials, clock_, 0};
+  int changed_ = 0;
+  GiftReadHandler reads_{*store_, authenticator_, {"", std::string(32, 's'), clock_}};
+  GiftActionHandler actions_{
+      *store_, authenticator_, {.clock = clock_, .on_changed = [this] { ++changed_; }}};
+  AccountId ana_;
+  std::string key_;
+  std::string gift_;
+};
+
+// API-6
+TEST_F(GiftActionHandlerTest, ACancelMayBeRepeatedAndIsAuditedWithTheKey) {
+  const http::HttpResponse first = actions_.cancel(request(), gift_).wait();
+  ASSERT_EQ(first.status, 200) << first.body;
+  EXPECT_EQ(tests::parse_json(first.body)["data"]["status"], "refunded");
+  EXPECT_EQ(changed_, 1);
+  EXPECT_EQ(last_event().action, "gift.cancel");
+  EXPECT_EQ(last_event().actor, "ana@example.com");
+  EXPECT_EQ(last_event().session, sync::public_prefix(key_));
+  EXPECT_EQ(last_event().object_id, gift_);
+  const http::HttpResponse again = actions_.cancel(request(), gift_).wait();
+  EXPECT_EQ(again.status, 200) << again.body;
+  EXPECT_EQ(tests::parse_json(again.body)["message"], "Already refunded.");
+  EXPECT_EQ(changed_, 1);
+}
+
+// API-6
+TEST_F(GiftActionHandlerTest, WhatTheGiftsStateDoesNotAllowIs409WithTheReason) {
+  ASSERT_EQ(sync::redeem_or_donate(store_->changes, {std::stoll(gift_)}, Status::redeemed, now_).outcome,
+            store::ConditionalOutcome::accepted);
+  const http::HttpResponse response = actions_.cancel(request(), gift_).wait();
+  EXPECT_EQ(response.status, 409);
+  EXPECT_EQ(code(response), "not_applicable");
+  EXPECT_THAT(response.body, HasSubstr("it was redeemed on 2026-11-21"));
+  EXPECT_TRUE(last_event().refused);
+  EXPECT_EQ(last_event().rule, "API-6");
+  EXPECT_EQ(actions_.extend(request(R"({"until":"2027-01-31T00:00:00Z"})"), gift_).wait().status, 409);
+  EXPECT_EQ(actions_.resend(request({}, tag()), gift_).wait().status, 409);
+}
+
+// API-6
+TEST_F(GiftActionHandlerTest, OthersGiftsAre404AndTheScopeManageIsNeeded) {
+  const std::string of_eve = send(account("eve@example.com"));
+  EXPECT_EQ(actions_.cancel(request(), of_eve).wait().status, 404);
+  key_ = new_key(ana_, {Scope::read, Scope::send, Scope::report});
+  EXPECT_EQ(actions_.cancel(request(), gift_).wait().status, 403);
+}
+
+// API-6, API-8
+TEST_F(GiftActionHandlerTest, AResendNeedsTheETagOfBeforeAndARepeatMailsNothing) {
+  deliver();
+  EXPECT_EQ(actions_.resend(request(), gift_).wait().status, 428);
+  EXPECT_EQ(actions_.resend(request({}, "*"), gift_).wait().status, 428);
+  const http::HttpResponse wrong = actions_.resend(request({}, "\"" + gift_ + "-9-1\""), gift_).wait();
+  EXPECT_EQ(wrong.status, 412);
+  EXPECT_EQ(code(wrong), "gift_changed");
+  const std::string before = tag();
+  EXPECT_EQ(before, "\"" + gift_ + "-1-1\"");
+  const http::HttpResponse done = actions_.resend(request({}, before), gift_).wait();
+  ASSERT_EQ(done.status, 200) << done.body;
+  EXPECT_EQ(tag(), "\"" + gift_ + "-1-2\"") << "each mail changes it";
+  EXPECT_EQ(actions_.resend(request({}, before), gift_).wait().status, 412);
+  EXPECT_EQ(store_->deliveries.find({std::stoll(gift_)})->number, 2) << "mailed once more, not twice";
+  const http::HttpResponse waiting = actions_.resend(request({}, tag()), gift_).wait();
+  EXPECT_EQ(waiting.status, 409);
+  EXPECT_THAT(waiting.body, HasSubstr("its mail has not left yet"));
+}
+
+// API-6
+TEST_F(GiftActionHandlerTest, AResendToAnotherAddressObeysTheDoNotSendList) {
+  deliver();
+  store::DoNotSendEntry entry;
+  entry.pattern = "bea@example.org";
+  entry.reason = DoNotSendReason::blocked;
+  entry.added_at = now_;
+  store_->do_not_send.add(std::span(&entry, 1), {});
+  EXPECT_EQ(actions_.resend(request(R"({"email":"bea@example.org"})", tag()), gift_).wait().status, 409);
+  EXPECT_EQ(actions_.resend(request(R"({"email":"bea"})", tag()), gift_).wait().status, 400);
+  const http::HttpResponse done =
+      actions_.resend(request(R"({"email":"cleo@example.org"})", tag()), gift_).wait();
+  ASSERT_EQ(done.status, 200) << done.body;
+  EXPECT_EQ(tests::parse_json(done.body)["data"]["email"], "cleo@example.org");
+}
+
+// API-6
+TEST_F(GiftActionHandlerTest, APausedKeyMailsNothing) {
+  deliver();
+  const std::string before = tag();
+  store::Credential key = store_->credentials.list(CredentialKind::api_key).front();
+  ASSERT_TRUE(store_->credentials.pause(key, "", now_));
+  now_ = now_ + 60'000;  // keys are cached for a moment
+  EXPECT_EQ(actions_.resend(request({}, before), gift_).wait().status, 403);
+  EXPECT_EQ(actions_.cancel(request(), gift_).wait().status, 200);
+}
+
+// API-6, LIFE-23
+TEST_F(GiftActionHandlerTest, AnExtendMovesTheExpiryAndMayBeRepeated) {
+  const std::string until = R"({"until":"2027-01-31T18:00:00Z"})";
+  const http::HttpResponse first = actions_.extend(request(until), gift_).wait();
+  ASSERT_EQ(first.status, 200) << first.body;
+  EXPECT_EQ(tests::parse_json(first.body)["data"]["expires_at"], "2027-01-31T18:00:00.000Z");
+  EXPECT_EQ(tag(), "\"" + gift_ + "-2-1\"");
+  const http::HttpResponse again = actions_.extend(request(until), gift_).wait();
+  EXPECT_EQ(again.status, 200);
+  EXPECT_EQ(tests::parse_json(again.body)["message"], "Already extended.");
+  EXPECT_THAT(store_->lifecycle.find_actions({std::stoll(gift_)}), SizeIs(1));
+  for (const char* refused : {R"({"until":"2027-01-30T18:00:00Z"})", R"({"until":"2029-01-30T18:00:00Z"})"})
+    EXPECT_EQ(actions_.extend(request(refused), gift_).wait().status, 409) << refused;
+  for (const char* faulty : {"", "{}", R"({"until":"tomorrow"})", R"({"until":7})"})
+    EXPECT_EQ(actions_.extend(request(faulty), gift_).wait().status, 400) << faulty;
+}
+
+}  // namespace
+}  // namespace giftsync::handlers

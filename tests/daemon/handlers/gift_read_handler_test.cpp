@@ -1,0 +1,359 @@
+// The API's lists, one gift, its history and match, and the items, with a real store.
+#include "daemon/handlers/gift_read_handler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+
+#include "sync/access/credential.h"
+#include "tests/support/json.h"
+#include "tests/support/temporary_store.h"
+
+namespace giftsync::handlers {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class GiftReadHandlerTest : public ::testing::Test {
+ protected:
+  GiftReadHandlerTest() {
+    const sync::NewCredential token = sync::make_credential(CredentialKind::organization_token);
+    edge_ = *store_->organizations.create("Edge", token);
+    ana_ = account("ana@example.com", edge_);
+    ben_ = account("ben@example.com", edge_);
+    eve_ = account("eve@example.com", {});
+    key_ = new_key(ana_, {Scope::read});
+  }
+  AccountId account(const std::string& email, std::optional<OrganizationId> organization) {
+    store::Account made;
+    made.email = email;
+    made.name = email;
+    made.organization = organization;
+    return *store_->accounts.create(made);
+  }
+  std::string new_key(AccountId owner, std::set<Scope> scopes) {
+    store::Credential key;
+    key.account = owner;
+    const sync::NewCredential made = sync::make_credential(CredentialKind::api_key);
+    key.prefix = made.prefix;
+    key.hash = made.hash;
+    key.scopes = std::move(scopes);
+    store_->credentials.insert(key);
+    return made.text;
+  }
+  /// The ids of gifts of one request; `change` may set more of it.
+  std::vector<std::int64_t> send(AccountId from, std::size_t count,
+                                 const std::function<void(store::NewGiftRequest&)>& change = {}) {
+    store::NewGiftRequest request;
+    request.request.account = from;
+    request.request.gift = {7};
+    request.request.item_name = "Coffee";
+    request.request.sender_email = "ana@example.com";
+    request.request.created_at = now_;
+    for (std::size_t i = 0; i < count; ++i)
+      request.recipients.push_back({"p" + std::to_string(i) + "@example.com", "", "", "Hi"});
+    if (change) change(request);
+    std::vector<std::int64_t> ids;
+    for (const auto& one : store_->gifts.create(std::span(&request, 1)).front().recipients)
+      ids.push_back(one.id.value);
+    return ids;
+  }
+  http::HttpRequest request(const std::string& query = {}, const std::string& key = {}) {
+    http::HttpRequest made;
+    made.method = "GET";
+    made.path = "/api/v1/gifts";
+    made.query = query;
+    made.headers.emplace("Authorization", key.empty() ? key_ : key);
+    return made;
+  }
+  http::HttpResponse get(const std::string& query = {}, const std::string& key = {}) {
+    return handler_.list_gifts(request(query, key), {}).wait();
+  }
+  json page(const std::string& query = {}, const std::string& key = {}) {
+    const http::HttpResponse response = get(query, key);
+    EXPECT_EQ(response.status, 200) << response.body;
+    return tests::parse_json(response.body);
+  }
+  std::vector<std::int64_t> ids(const std::string& query = {}, const std::string& key = {}) {
+    std::vector<std::int64_t> found;
+    for (const json& row : page(query, key)["data"]) found.push_back(row["recipient_transaction_id"]);
+    return found;
+  }
+  std::vector<std::string> faults(const std::string& query) {
+    const http::HttpResponse response = get(query);
+    EXPECT_EQ(response.status, 400) << query << response.body;
+    std::vector<std::string> found;
+    for (const json& one : tests::parse_json(response.body)["errors"])
+      found.push_back(one["field"].get<std::string>() + " " + one["code"].get<std::string>());
+    return found;
+  }
+  static std::string header(const http::HttpResponse& response, std::string_view name) {
+    for (const auto& [one, value] : response.headers)
+      if (one == name) return value;
+    return {};
+  }
+
+  tests::TemporaryStore store_;
+  UtcMillis now_{1'795'264'267'000};  // 2026-11-21T12:31:07Z
+  const Clock clock_ = [this] { return now_; };
+  http::Authenticator authenticator_{store_->credentials, clock_, 0};
+  GiftReadHandler handler_{
+      *store_, authenticator_, {"https://gifts.example.com", std::string(32, 's'), clock_}};
+  OrganizationId edge_;
+  AccountId ana_, ben_, eve_;
+  std::string key_;
+};
+
+// API-1
+TEST_F(GiftReadHandlerTest, AGiftIsListedWithItsRequestTheNewestFirst) {
+  const auto first = send(ana_, 1, [](store::NewGiftRequest& asked) {
+    asked.request.utm_campaign_id = "autumn";
+    asked.request.reference = "order 17";
+    asked.recipients[0].reference = "line 3";
+  });
+  const auto second = send(ana_, 1);
+  const json found = page();
+  EXPECT_EQ(found["next"], nullptr);
+  ASSERT_THAT(found["data"], SizeIs(2));
+  EXPECT_EQ(found["data"][0]["recipient_transaction_id"], second[0]);
+  const json gift = found["data"][1];
+  EXPECT_EQ(gift["recipient_transaction_id"], first[0]);
+  EXPECT_EQ(gift["status"], "sent");
+  EXPECT_EQ(gift["sent_at"], "2026-11-21T12:31:07.000Z");
+  EXPECT_EQ(gift["redeemed_at"], nullptr);
+  EXPECT_EQ(gift["email"], "p0@example.com");
+  EXPECT_EQ(gift["utm_campaign_id"], "autumn");
+  EXPECT_EQ(gift["request_reference"], "order 17");
+  EXPECT_EQ(gift["reference"], "line 3");
+  EXPECT_EQ(gift["item_name"], "Coffee");
+  EXPECT_THAT(ids("reference=line+3"), ElementsAre(first[0]));
+  EXPECT_THAT(ids("reference=order%2017"), ElementsAre(first[0])) << "that of the request too";
+  EXPECT_THAT(ids("campaign=autumn&sent_since=2026-11-21"), ElementsAre(first[0]));
+  EXPECT_THAT(ids("sent_since=2026-11-22"), IsEmpty());
+  EXPECT_THAT(ids("status=redeemed&reached_since=2026-11-16"), IsEmpty());
+  EXPECT_THAT(ids("external_id=unknown"), IsEmpty());
+}
+
+// API-1
+TEST_F(GiftReadHandlerTest, EachParameterThatCannotBeAppliedIsNamed) {
+  EXPECT_THAT(faults("since=2026-11-21&staus=sent"),
+              ElementsAre("since unknown_parameter", "staus unknown_parameter"));
+  EXPECT_THAT(faults("status=sent&status=opened"), ElementsAre("status repeated_parameter"));
+  EXPECT_THAT(faults("status=done&sent_since=yesterday&limit=0&email=ada&request_id=07&campaign="),
+              ElementsAre("status invalid", "sent_since invalid", "limit invalid", "email invalid",
+                          "request_id invalid", "campaign invalid"));
+  EXPECT_THAT(faults("limit=501"), ElementsAre("limit invalid"));
+  EXPECT_THAT(faults("reached_since=2026-11-21"), ElementsAre("reached_since invalid"));
+  EXPECT_THAT(faults("sent_since=2026-11-21T10:00:00+01:00"), ElementsAre("sent_since invalid"))
+      << "a plus sign is a blank";
+  EXPECT_THAT(faults("campaign=%00"), ElementsAre("campaign invalid"));
+}
+
+// API-2
+TEST_F(GiftReadHandlerTest, ACursorContinuesTheSameListForTheSameAccountAlone) {
+  const auto sent = send(ana_, 5);
+  const http::HttpResponse first = get("limit=2&campaign=");
+  EXPECT_EQ(first.status, 400);
+  std::string query = "limit=2";
+  std::vector<std::int64_t> all;
+  for (int i = 0; i < 3; ++i) {
+    const http::HttpResponse response = get(query);
+    const json found = tests::parse_json(response.body);
+    for (const json& row : found["data"]) all.push_back(row["recipient_transaction_id"]);
+    if (found["next"].is_null()) break;
+    const std::string next = found["next"];
+    EXPECT_EQ(header(response, "Link"),
+              "<https://gifts.example.com/api/v1/gifts?limit=2&cursor=" + next + ">; rel=\"next\"");
+    query = "limit=2&cursor=" + next;
+  }
+  EXPECT_THAT(all, ElementsAre(sent[4], sent[3], sent[2], sent[1], sent[0]));
+  const std::string cursor = page("limit=2")["next"];
+  EXPECT_THAT(faults("campaign=autumn&cursor=" + cursor), ElementsAre("cursor invalid")) << "another filter";
+  std::string changed = cursor;
+  changed[2] = changed[2] == 'A' ? 'B' : 'A';
+  EXPECT_THAT(faults("cursor=" + changed), ElementsAre("cursor invalid"));
+  EXPECT_THAT(faults("cursor=x"), ElementsAre("cursor invalid"));
+  EXPECT_EQ(get("limit=2&cursor=" + cursor, new_key(eve_, {Scope::read})).status, 400) << "another account";
+  EXPECT_EQ(get("limit=2&cursor=" + cursor, new_key(ana_, {Scope::read})).status, 200) << "its next key";
+  EXPECT_EQ(handler_.list_requests(request("cursor=" + cursor), {}).wait().status, 400) << "another list";
+}
+
+// API-3
+TEST_F(GiftReadHandlerTest, AKeySeesItsAccountsGiftsAndWithReportThoseOfItsOrganization) {
+  const auto of_ana = send(ana_, 1);
+  const auto of_ben = send(ben_, 1);
+  const auto of_eve = send(eve_, 1);
+  EXPECT_THAT(ids(), ElementsAre(of_ana[0]));
+  EXPECT_THAT(ids({}, new_key(ana_, {Scope::read, Scope::report})), ElementsAre(of_ben[0], of_ana[0]));
+  EXPECT_THAT(ids({}, new_key(eve_, {Scope::read, Scope::report})),
+              ElementsAre(of_eve[0], of_ben[0], of_ana[0]))
+      << "without an organization all";
+  EXPECT_EQ(get({}, new_key(ana_, {Scope::send})).status, 403);
+  const std::string id = std::to_string(of_ben[0]);
+  EXPECT_EQ(handler_.read_gift(request(), id).wait().status, 404);
+  EXPECT_EQ(handler_.read_history(request(), id).wait().status, 404);
+  EXPECT_EQ(handler_.read_gift(request(), "x").wait().status, 404);
+}
+
+// API-5, API-8
+TEST_F(GiftReadHandlerTest, OneGiftHasAnETagAndIsNotSentTwice) {
+  const std::string id = std::to_string(send(ana_, 1)[0]);
+  const http::HttpResponse response = handler_.read_gift(request(), id).wait();
+  ASSERT_EQ(response.status, 200) << response.body;
+  EXPECT_EQ(header(response, "ETag"), "\"" + id + "-1-1\"");
+  EXPECT_EQ(tests::parse_json(response.body)["data"]["email"], "p0@example.com");
+  for (const std::string& tag : {"\"" + id + "-1-1\"", "\"x\", W/\"" + id + "-1-1\"", std::string("*")}) {
+    http::HttpRequest again = request();
+    again.headers.emplace("If-None-Match", tag);
+    const http::HttpResponse unchanged = handler_.read_gift(again, id).wait();
+    EXPECT_EQ(unchanged.status, 304) << tag;
+    EXPECT_EQ(unchanged.body, "");
+    EXPECT_EQ(header(unchanged, "ETag"), "\"" + id + "-1-1\"");
+  }
+  http::HttpRequest other = request();
+  other.headers.emplace("If-None-Match", "\"" + id + "-2-1\"");
+  EXPECT_EQ(handler_.read_gift(other, id).wait().status, 200);
+  EXPECT_EQ(handler_.read_gift(request("fields=email"), id).wait().status, 400) << "it has no parameters";
+}
+
+// API-5
+TEST_F(GiftReadHandlerTest, TheHistoryHasRepliesOfRelaysForReportAlone) {
+  const auto sent = send(ana_, 1);
+  const std::string id = std::to_string(sent[0]);
+  const store::DeliveryRow before = *store_->deliveries.find({sent[0]});
+  EXPECT_EQ(before.state, DeliveryState::queued);
+  const auto history = [&](const std::string& key) {
+    const http::HttpResponse response = handler_.read_history(request({}, key), id).wait();
+    EXPECT_EQ(response.status, 200) << response.body;
+    return tests::parse_json(response.body)["data"];
+  };
+  const json own = history(key_);
+  ASSERT_THAT(own, SizeIs(2));
+  EXPECT_EQ(own[0]["type"], "status");
+  EXPECT_EQ(own[0]["status"], "sent");
+  EXPECT_EQ(own[1]["type"], "mail");
+  EXPECT_EQ(own[1]["state"], "queued");
+  EXPECT_EQ(own[1]["reply"], nullptr);
+  const auto claims = store_->deliveries.claim("w", 60'000, 10, now_);
+  ASSERT_THAT(claims, SizeIs(1));
+  const store::DeliveryQueue::Sending sending{claims[0], "message id"};
+  store_->deliveries.begin_sending("w", std::span(&sending, 1), 60'000, now_);
+  now_ = now_ + 1;
+  const store::DeliveryOutcome outcome{
+      claims[0].transaction,
+      claims[0].attempt + 1,
+      DeliveryState::accepted,
+      now_,
+      "250 queued at mx.example.net",
+      false,
+      store::StatusChange{{}, "mailer", claims[0].transaction, Status::delivered, now_, now_, {}}};
+  store_->deliveries.finish(std::span(&outcome, 1), now_);
+  const json later = history(key_);
+  ASSERT_THAT(later, SizeIs(3));
+  EXPECT_EQ(later[1]["state"], "accepted");
+  EXPECT_EQ(later[1]["reply"], nullptr);
+  EXPECT_EQ(later[2]["status"], "delivered");
+  EXPECT_EQ(later[2]["source"], "mailer");
+  EXPECT_EQ(history(new_key(ana_, {Scope::read, Scope::report}))[1]["reply"], "250 queued at mx.example.net");
+}
+
+// API-5
+TEST_F(GiftReadHandlerTest, TheMatchNeedsTheScopeReport) {
+  const std::string id = std::to_string(send(ana_, 1)[0]);
+  EXPECT_EQ(handler_.read_match(request(), id).wait().status, 403);
+  const http::HttpResponse response =
+      handler_.read_match(request({}, new_key(ana_, {Scope::read, Scope::report})), id).wait();
+  EXPECT_EQ(response.status, 200) << response.body;
+  EXPECT_EQ(tests::parse_json(response.body)["data"], nullptr) << "before the first sync";
+}
+
+// API-7
+TEST_F(GiftReadHandlerTest, AnItemWhoseCodesHaveRunOutIsNotAvailable) {
+  std::array<store::GiftItem, 3> items;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    items[i].id = {static_cast<std::int64_t>(i) + 7};
+    items[i].name = "Item " + std::to_string(i);
+    items[i].costs.item = Money{550};
+  }
+  items[2].active = false;
+  store_->catalogue.import(items);
+  store_->codes.import({8}, std::array{std::string("C-1")}, now_);
+  const auto list = [&] { return tests::parse_json(handler_.list_items(request(), {}).wait().body)["data"]; };
+  ASSERT_THAT(list(), SizeIs(2)) << "without the one that cannot be sent";
+  EXPECT_EQ(list()[0]["item_cost"], "5.50");
+  EXPECT_EQ(list()[1]["available"], true);
+  const auto sent = send(ana_, 1);
+  store_->changes.accept_if(
+      {{}, "page", {sent[0]}, Status::redeemed, now_, now_, {}},
+      [](UtcMillis, std::span<const store::ChangeSpan>) { return true; },
+      store_->codes.assign_code({8}, {sent[0]}, now_));
+  EXPECT_EQ(list()[1]["available"], false);
+  EXPECT_EQ(handler_.read_item(request(), "9").wait().status, 404);
+  const http::HttpResponse one = handler_.read_item(request(), "8").wait();
+  http::HttpRequest again = request();
+  again.headers.emplace("If-None-Match", header(one, "ETag"));
+  EXPECT_EQ(handler_.read_item(again, "8").wait().status, 304) << "API-8";
+}
+
+// API-9
+TEST_F(GiftReadHandlerTest, AStreamHasAllRowsAndALastLine) {
+  send(ana_, 1000);
+  send(ana_, 3);
+  http::HttpRequest asked = request();
+  asked.headers.emplace("Accept", "application/json;q=0.5, application/x-ndjson");
+  http::HttpResponse response = handler_.list_gifts(asked, {}).wait();
+  ASSERT_EQ(response.status, 200) << response.body;
+  EXPECT_EQ(header(response, "Content-Type"), "application/x-ndjson");
+  http::HttpResponse second = handler_.list_gifts(asked, {}).wait();
+  EXPECT_EQ(second.status, 409) << "one stream a key";
+  EXPECT_EQ(tests::parse_json(second.body)["code"], "stream_in_progress");
+  std::string text;
+  for (std::string part = response.next_chunk(); !part.empty(); part = response.next_chunk()) text += part;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1004);
+  EXPECT_THAT(text, testing::EndsWith("{\"end\":true,\"rows\":1003,\"next\":null}\n"));
+  response.next_chunk = nullptr;
+  second = handler_.list_gifts(asked, {}).wait();
+  EXPECT_EQ(second.status, 200) << "the first has ended";
+  asked.query = "limit=5";
+  second.next_chunk = nullptr;
+  EXPECT_EQ(handler_.list_gifts(asked, {}).wait().status, 400) << "a stream has no pages";
+}
+
+// API-9
+TEST_F(GiftReadHandlerTest, AStreamBreaksWhenItsKeyIsRevoked) {
+  send(ana_, 1000);
+  http::HttpRequest asked = request();
+  asked.headers.emplace("Accept", "application/x-ndjson");
+  const http::HttpResponse response = handler_.list_gifts(asked, {}).wait();
+  EXPECT_FALSE(response.next_chunk().empty());
+  store_->credentials.revoke(store_->credentials.list(CredentialKind::api_key).front(), now_);
+  EXPECT_ANY_THROW(response.next_chunk());
+}
+
+// API-1
+TEST_F(GiftReadHandlerTest, RequestsAreListedTheSameWay) {
+  send(ana_, 2, [](store::NewGiftRequest& asked) { asked.request.reference = "order 17"; });
+  send(ana_, 1);
+  send(ben_, 1);
+  const http::HttpResponse response = handler_.list_requests(request("limit=1"), {}).wait();
+  ASSERT_EQ(response.status, 200) << response.body;
+  EXPECT_EQ(tests::parse_json(response.body)["data"][0]["gifts"], 1);
+  EXPECT_NE(tests::parse_json(response.body)["next"], nullptr);
+  const json found =
+      tests::parse_json(handler_.list_requests(request("reference=order+17"), {}).wait().body)["data"];
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0]["gifts"], 2);
+  EXPECT_EQ(found[0]["reference"], "order 17");
+  EXPECT_EQ(handler_.list_requests(request("status=sent"), {}).wait().status, 400);
+}
+
+}  // namespace
+}  // namespace giftsync::handlers
