@@ -96,12 +96,6 @@ http::HttpResponse refused(const http::FieldIssues& issues) {
   return http::problem("invalid", message + " Correct the parameters and ask again.", issues);
 }
 
-http::HttpResponse feed_off() {
-  return http::problem("feed_off",
-                       "This installation keeps no events: its operator switches them on with the setting "
-                       "feed.enabled.");
-}
-
 }  // namespace
 
 std::string to_text(const FeedCursor& cursor) {
@@ -161,6 +155,12 @@ store::FeedFilter feed_filter_of(const store::ApiKeyOwner& caller) {
   return filter;
 }
 
+http::HttpResponse feed_off() {
+  return http::problem("feed_off",
+                       "This installation keeps no events: its operator switches them on with the setting "
+                       "feed.enabled.");
+}
+
 http::HttpResponse cursor_expired() {
   return http::problem(
       "cursor_expired",
@@ -168,21 +168,21 @@ http::HttpResponse cursor_expired() {
       "gifts (GET /api/v1/gifts) and go on from the feed_cursor of its first page.");
 }
 
+/// What is older than feed.keep_days may be deleted already, or not yet: it is refused either way, so that no
+/// answer looks whole that is not.
+std::optional<std::int64_t> feed_place(store::Feed& feed, const store::FeedState& state,
+                                       const std::optional<FeedCursor>& after,
+                                       const std::optional<UtcMillis>& since, std::int64_t keep_days,
+                                       UtcMillis now) {
+  if (after) return state.is_place(after->epoch, after->seq) ? std::optional(after->seq) : std::nullopt;
+  if (!since) return state.oldest - 1;
+  if (*since < state.began_at || *since < now - keep_days * kDayMillis) return std::nullopt;
+  return std::max(feed.place_of(*since), state.oldest - 1);
+}
+
 http::Reply EventHandler::list(const http::HttpRequest& request, std::string_view) {
   const auto handle = [&](const store::ApiKeyOwner& caller) { return list_for(request, caller); };
   return authenticator_.handle_authenticated(request, Scope::read, handle);
-}
-
-/// What is older than feed.keep_days may be deleted already, or not yet: it is refused either way, so that no
-/// answer looks whole that is not.
-std::optional<std::int64_t> EventHandler::place_of(const EventQuery& query, const store::FeedState& state) {
-  if (query.after)
-    return state.is_place(query.after->epoch, query.after->seq) ? std::optional(query.after->seq)
-                                                                : std::nullopt;
-  if (!query.since) return state.oldest - 1;
-  if (*query.since < state.began_at || *query.since < options_.clock() - options_.keep_days * kDayMillis)
-    return std::nullopt;
-  return std::max(feed_.place_of(*query.since), state.oldest - 1);
 }
 
 http::HttpResponse EventHandler::list_for(const http::HttpRequest& request,
@@ -191,7 +191,8 @@ http::HttpResponse EventHandler::list_for(const http::HttpRequest& request,
   if (!query.issues.empty()) return refused(query.issues);
   if (!options_.enabled) return feed_off();
   const store::FeedState state = feed_.state();
-  const std::optional<std::int64_t> after = place_of(query, state);
+  const std::optional<std::int64_t> after =
+      feed_place(feed_, state, query.after, query.since, options_.keep_days, options_.clock());
   if (!after) return cursor_expired();
   store::FeedFilter filter = feed_filter_of(caller);
   filter.types = query.types;

@@ -46,6 +46,15 @@ EventQuery parse_event_query(std::string_view query);
 /// account's. A test key sees test events, and no others. Pure.
 store::FeedFilter feed_filter_of(const store::ApiKeyOwner& caller);
 
+/// The number behind which a reader begins: behind a cursor, at a time, or without either at the oldest event
+/// that is kept; nullopt if what follows is not kept whole. `keep_days`: feed.keep_days.
+std::optional<std::int64_t> feed_place(store::Feed& feed, const store::FeedState& state,
+                                       const std::optional<FeedCursor>& after,
+                                       const std::optional<UtcMillis>& since, std::int64_t keep_days,
+                                       UtcMillis now);
+
+/// 409: the setting feed.enabled is off.
+http::HttpResponse feed_off();
 /// 410: the cursor's place is not kept.
 http::HttpResponse cursor_expired();
 
@@ -64,8 +73,6 @@ class EventHandler {
 
  private:
   http::HttpResponse list_for(const http::HttpRequest& request, const store::ApiKeyOwner& caller);
-  /// The number behind which the query begins; nullopt: it is not kept.
-  std::optional<std::int64_t> place_of(const EventQuery& query, const store::FeedState& state);
 
   store::Feed& feed_;
   http::Authenticator& authenticator_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <stdexcept>
 
@@ -195,7 +196,8 @@ std::optional<store::ConsoleGift> find_seen_gift(store::Store& store, const stor
 }
 
 http::HttpResponse GiftReadHandler::list(const http::HttpRequest& request, const store::ApiKeyOwner& caller,
-                                         std::string_view of, ListQuery query, const ListSource& source) {
+                                         std::string_view of, ListQuery query, const ListSource& source,
+                                         const std::optional<Json>& feed_cursor) {
   const std::string sealed_for =
       fmt::format("{}\n{}\n{}", of, describe(viewer_of(caller)), query.filter_text);
   std::optional<std::string> place;
@@ -210,8 +212,61 @@ http::HttpResponse GiftReadHandler::list(const http::HttpRequest& request, const
   if (streams) return stream(request, caller, sealed_for, std::move(place), source);
   ListedRows page = source(place, query.limit.value_or(kDefaultPageRows));
   Json json{{"data", std::move(page.rows)}, {"next", nullptr}};
+  if (feed_cursor && !place) json["feed_cursor"] = *feed_cursor;
   if (!page.next) return http::json_response(200, http::json_text(json));
   const std::string cursor = cursors_.seal(sealed_for, *page.next);
+  json["next"] = cursor;
+  return http::with_header(
+      http::json_response(200, http::json_text(json)), "Link",
+      fmt::format("<{}>; rel=\"next\"", next_page_url(options_.base_url, request, cursor)));
+}
+
+Json GiftReadHandler::feed_cursor() {
+  if (!options_.has_feed) return nullptr;
+  const store::FeedState state = store_.feed.state();
+  return state.epoch == 0 ? Json(nullptr) : Json(to_text(FeedCursor{state.epoch, state.latest}));
+}
+
+/// `next` goes on at once, `feed_cursor` at any time: both are places in the feed.
+http::HttpResponse GiftReadHandler::list_changed(const http::HttpRequest& request,
+                                                 const store::ApiKeyOwner& caller, ListQuery query) {
+  const std::string sealed_for =
+      fmt::format("changed gifts\n{}\n{}", describe(viewer_of(caller)), query.filter_text);
+  std::optional<FeedCursor> after = query.updated_after;
+  if (!query.cursor.empty()) {
+    const auto place = cursors_.open(sealed_for, query.cursor);
+    after = place ? feed_cursor_from(*place) : std::nullopt;
+    if (!after)
+      query.issues.push_back({"cursor", "invalid",
+                              "cursor is not one of this list with this filter and for this account. Ask "
+                              "without cursor for the first page."});
+  }
+  if (accepts_ndjson(request))
+    query.issues.push_back({"updated_since", "invalid", "updated_since is read in pages, not as NDJSON."});
+  if (!query.issues.empty()) return refused_query(query.issues);
+  if (!options_.has_feed) return feed_off();
+  const store::FeedState state = store_.feed.state();
+  const auto begin =
+      feed_place(store_.feed, state, after, query.updated_since, options_.feed_keep_days, options_.clock());
+  if (!begin) return cursor_expired();
+  const store::ChangedGifts changed = store_.feed.list_changed(feed_filter_of(caller), *begin, query.limit.value_or(kDefaultPageRows));
+  store::ConsoleGiftFilter filter = query.filter;
+  const std::vector<TransactionId> wanted = std::move(filter.ids);
+  filter.ids = {TransactionId{0}};  // of no gift
+  for (const TransactionId id : changed.gifts)
+    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), id) != wanted.end())
+      filter.ids.push_back(id);
+  std::map<TransactionId, Json> rows;
+  for (const store::ConsoleGift& one :
+       store_.console_gifts.list(viewer_of(caller), filter, {}, query.limit.value_or(kDefaultPageRows)).gifts)
+    rows.emplace(one.gift.transaction.id, gift_json(one.gift));
+  Json data = Json::array();
+  for (const TransactionId id : changed.gifts)
+    if (const auto row = rows.find(id); row != rows.end()) data.push_back(std::move(row->second));
+  const std::string place = to_text(FeedCursor{state.epoch, changed.last});
+  Json json{{"data", std::move(data)}, {"next", nullptr}, {"feed_cursor", place}};
+  if (!changed.has_more) return http::json_response(200, http::json_text(json));
+  const std::string cursor = cursors_.seal(sealed_for, place);
   json["next"] = cursor;
   return http::with_header(
       http::json_response(200, http::json_text(json)), "Link",
@@ -258,7 +313,9 @@ http::Reply GiftReadHandler::list_gifts(const http::HttpRequest& request, std::s
           listed.next = place_text(page.next_before);
           return listed;
         };
-        return list(request, caller, "gifts", std::move(query), source);
+        if (query.issues.empty() && (query.updated_after || query.updated_since))
+          return list_changed(request, caller, std::move(query));
+        return list(request, caller, "gifts", std::move(query), source, feed_cursor());
       });
 }
 

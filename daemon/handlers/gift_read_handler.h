@@ -40,6 +40,8 @@ struct GiftReadOptions {
   std::string base_url = {};  ///< no slash at its end
   std::string secret = {};    ///< the server secret's bytes
   Clock clock = system_now;
+  bool has_feed = false;  ///< feed.enabled
+  std::int64_t feed_keep_days = 30;
 };
 
 /// Any thread. Throws DependencyError when the store fails.
@@ -62,7 +64,13 @@ class GiftReadHandler {
  private:
   /// A page, or all rows as NDJSON. `of`: the list's name.
   http::HttpResponse list(const http::HttpRequest& request, const store::ApiKeyOwner& caller,
-                          std::string_view of, ListQuery query, const ListSource& source);
+                          std::string_view of, ListQuery query, const ListSource& source,
+                          const std::optional<Json>& feed_cursor = {});
+  /// A page of the gifts that have changed since, in the order of their last change (API-4).
+  http::HttpResponse list_changed(const http::HttpRequest& request, const store::ApiKeyOwner& caller,
+                                  ListQuery query);
+  /// The place from which a reader of the whole list goes on; null without a feed.
+  Json feed_cursor();
   http::HttpResponse stream(const http::HttpRequest& request, const store::ApiKeyOwner& caller,
                             const std::string& sealed_for, std::optional<std::string> place,
                             const ListSource& source);

@@ -17,9 +17,10 @@
 namespace giftsync::handlers {
 namespace {
 
-constexpr std::array<std::string_view, 15> kGiftParameters{
-    "status", "reached_since", "reached_until", "sent_since", "sent_until", "campaign", "item",  "sender",
-    "email",  "external_id",   "request_id",    "source",     "reference",  "limit",    "cursor"};
+constexpr std::array<std::string_view, 16> kGiftParameters{
+    "status",    "reached_since", "reached_until", "sent_since",  "sent_until", "campaign",
+    "item",      "sender",        "email",         "external_id", "request_id", "source",
+    "reference", "updated_since", "limit",         "cursor"};
 constexpr std::array<std::string_view, 8> kRequestParameters{
     "sent_since", "sent_until", "campaign", "item", "sender", "reference", "limit", "cursor"};
 /// What the filter's parameters have at most.
@@ -72,6 +73,8 @@ struct QueryReading {
       set_time(name, value, filter.sent_since);
     else if (name == "sent_until")
       set_time(name, value, filter.sent_until);
+    else if (name == "updated_since")
+      read_updated_since(name, value);
     else if (name == "campaign")
       filter.campaign = value;
     else if (name == "item")
@@ -92,6 +95,12 @@ struct QueryReading {
       read_limit(name, value);
     else
       query.cursor = value;
+  }
+  void read_updated_since(const std::string& name, const std::string& value) {
+    query.updated_after = feed_cursor_from(value);
+    if (query.updated_after) return;
+    set(name, value, day_or_time(value), query.updated_since,
+        "a feed_cursor of an earlier answer, or a time as 2026-11-28T10:00:00Z (write + as %2B)");
   }
   void read_limit(const std::string& name, const std::string& value) {
     const auto number = parse_number<std::size_t>(value);

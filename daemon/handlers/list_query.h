@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/handlers/event_handler.h"
 #include "daemon/http/http_message.h"
 #include "daemon/http/problem.h"
 #include "schema/store/console_gifts.h"
@@ -20,6 +21,9 @@ inline constexpr std::size_t kMaxPageRows = 500;
 struct ListQuery {
   store::ConsoleGiftFilter filter = {};
   std::optional<std::string> external_id = {};
+  // Of updated_since, one of both.
+  std::optional<FeedCursor> updated_after = {};
+  std::optional<UtcMillis> updated_since = {};
   std::optional<std::size_t> limit = {};  ///< none: kDefaultPageRows
   std::string cursor = {};                ///< as sent; may be empty
   std::string filter_text = {};           ///< the same for equal filters; cursors are sealed with it

@@ -389,6 +389,29 @@ FeedBacklog Feed::backlog() {
   });
 }
 
+namespace {
+
+/// The highest number that a read behind `after` looks at.
+std::int64_t scanned_until(std::int64_t after, std::int64_t latest) {
+  return std::max(after, std::min(after + kScannedEvents, latest));
+}
+
+/// But for the types.
+sql::Conditions conditions_of(const FeedFilter& filter, std::int64_t after, std::int64_t last) {
+  sql::Conditions conditions;
+  conditions.add("seq > :after", "after", std::to_string(after));
+  conditions.add("seq <= :last_one", "last_one", std::to_string(last));
+  conditions.add(filter.is_test ? "is_test = 1" : "is_test = 0");
+  if (filter.account)
+    conditions.add("account_id = :account", "account", std::to_string(filter.account->value));
+  if (filter.organization)
+    conditions.add("account_id IN (SELECT id FROM account WHERE organization_id = :organization)",
+                   "organization", std::to_string(filter.organization->value));
+  return conditions;
+}
+
+}  // namespace
+
 FeedState Feed::state() {
   return database_->snapshot([](soci::session& session) { return whole_state(session); });
 }
@@ -398,16 +421,8 @@ FeedPage Feed::list(const FeedFilter& filter, std::int64_t after, std::size_t li
     // Read first: each event up to it is visible to every later statement.
     const std::int64_t latest = latest_seq(session);
     FeedPage page;
-    page.last = std::max(after, std::min(after + kScannedEvents, latest));
-    sql::Conditions conditions;
-    conditions.add("seq > :after", "after", std::to_string(after));
-    conditions.add("seq <= :last_one", "last_one", std::to_string(page.last));
-    conditions.add(filter.is_test ? "is_test = 1" : "is_test = 0");
-    if (filter.account)
-      conditions.add("account_id = :account", "account", std::to_string(filter.account->value));
-    if (filter.organization)
-      conditions.add("organization_id = :organization", "organization",
-                     std::to_string(filter.organization->value));
+    page.last = scanned_until(after, latest);
+    sql::Conditions conditions = conditions_of(filter, after, page.last);
     if (!filter.types.empty()) {
       std::vector<std::string> words;
       for (const FeedEventType type : filter.types) words.emplace_back(to_word(type));
@@ -419,6 +434,32 @@ FeedPage Feed::list(const FeedFilter& filter, std::int64_t after, std::size_t li
                            conditions.names);
     row.each_row(conditions.values, [&] { page.events.push_back(sql::read_record(kFeedEventFields, row)); });
     if (page.events.size() == limit && limit > 0) page.last = page.events.back().seq;
+    page.has_more = page.last < latest;
+    return page;
+  });
+}
+
+ChangedGifts Feed::list_changed(const FeedFilter& filter, std::int64_t after, std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    const std::int64_t latest = latest_seq(session);
+    ChangedGifts page;
+    page.last = scanned_until(after, latest);
+    sql::Conditions conditions = conditions_of(filter, after, page.last);
+    // Ids of other objects may be equal to those of gifts, which alone have versions.
+    conditions.add(
+        "version > 0 AND NOT EXISTS (SELECT 1 FROM feed_event later WHERE later.object_id = "
+        "feed_event.object_id "
+        "AND later.seq > feed_event.seq AND later.version > 0)");
+    sql::PreparedQuery row(session,
+                           "SELECT object_id, seq FROM feed_event WHERE " + conditions.text +
+                               " ORDER BY seq LIMIT " + std::to_string(limit),
+                           conditions.names);
+    std::int64_t seq = 0;
+    row.each_row(conditions.values, [&] {
+      page.gifts.push_back({row.integer(0)});
+      seq = row.integer(1);
+    });
+    if (page.gifts.size() == limit && limit > 0) page.last = seq;
     page.has_more = page.last < latest;
     return page;
   });

@@ -99,13 +99,20 @@ inline constexpr auto kFeedEventFields = record_fields(
 struct FeedFilter {
   std::vector<FeedEventType> types = {};  ///< empty: all
   std::optional<AccountId> account = std::nullopt;
-  std::optional<OrganizationId> organization = std::nullopt;
+  std::optional<OrganizationId> organization = std::nullopt;  ///< whose accounts it has now
   bool is_test = false;  ///< test events and no others; else none of them (TEST-7)
 };
 
 /// Events in ascending order. A reader goes on behind `last` even if there were none for it.
 struct FeedPage {
   std::vector<FeedEvent> events = {};
+  std::int64_t last = 0;  ///< the highest number that was looked at
+  bool has_more = false;  ///< there are events behind `last`
+};
+
+/// Gifts by the time of their last change.
+struct ChangedGifts {
+  std::vector<TransactionId> gifts = {};
   std::int64_t last = 0;  ///< the highest number that was looked at
   bool has_more = false;  ///< there are events behind `last`
 };
@@ -194,6 +201,9 @@ class Feed {
 
   /// The events of the filter behind `after`, ascending, at most `limit` of the next 5,000 of all.
   FeedPage list(const FeedFilter& filter, std::int64_t after, std::size_t limit);
+  /// The gifts whose last event is behind `after`, in the order of those, at most `limit` of the next 5,000
+  /// events. Of the filter count account, organization and test.
+  ChangedGifts list_changed(const FeedFilter& filter, std::int64_t after, std::size_t limit);
   /// The events with these numbers, ascending; those that were deleted are missing.
   std::vector<FeedEvent> find(const std::vector<std::int64_t>& seqs);
   /// The number behind which the events begin that were recorded then or later.

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "sync/access/credential.h"
+#include "sync/status/feed_step.h"
 #include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
@@ -353,6 +354,78 @@ TEST_F(GiftReadHandlerTest, RequestsAreListedTheSameWay) {
   EXPECT_EQ(found[0]["gifts"], 2);
   EXPECT_EQ(found[0]["reference"], "order 17");
   EXPECT_EQ(handler_.list_requests(request("status=sent"), {}).wait().status, 400);
+}
+
+class ChangedGiftsTest : public GiftReadHandlerTest {
+ protected:
+  ChangedGiftsTest() {
+    store_->keep_feed(true);
+    store_->feed.switch_to(true);
+  }
+  ~ChangedGiftsTest() override { store_->keep_feed(false); }
+
+  void publish() {
+    sync::FeedPlace place;
+    while (sync::feed_step(*store_, place).more) {
+    }
+  }
+  void open(std::int64_t gift) {
+    const store::StatusChange change{{}, "test", {gift}, Status::opened, now_, now_, {}};
+    store_->changes.accept(std::span(&change, 1));
+  }
+  json changed(const std::string& query) {
+    const http::HttpResponse response = with_feed_.list_gifts(request(query), {}).wait();
+    EXPECT_EQ(response.status, 200) << response.body;
+    return tests::parse_json(response.body);
+  }
+  static std::vector<std::int64_t> ids_in(const json& page) {
+    std::vector<std::int64_t> found;
+    for (const json& row : page["data"]) found.push_back(row["recipient_transaction_id"]);
+    return found;
+  }
+  static std::string text(const json& page, const char* member) { return page[member].get<std::string>(); }
+
+  GiftReadHandler with_feed_{
+      *store_, authenticator_, {"https://gifts.example.com", std::string(32, 's'), clock_, true, 30}};
+};
+
+// API-4
+TEST_F(ChangedGiftsTest, WhoListsAllAndGoesOnMissesNoChange) {
+  const auto gifts = send(ana_, 3);
+  send(ben_, 1);
+  publish();
+  const json all = changed("");
+  EXPECT_THAT(ids_in(all), SizeIs(3));
+  EXPECT_THAT(changed("updated_since=" + text(all, "feed_cursor"))["data"], IsEmpty());
+  open(gifts[1]);
+  open(gifts[0]);
+  publish();
+  const json first = changed("limit=1&updated_since=" + text(all, "feed_cursor"));
+  EXPECT_THAT(ids_in(first), ElementsAre(gifts[0])) << "both in one step, in the order of their ids";
+  EXPECT_EQ(first["data"][0]["status"], "opened");
+  const json second =
+      changed("limit=1&updated_since=" + text(all, "feed_cursor") + "&cursor=" + text(first, "next"));
+  EXPECT_THAT(ids_in(second), ElementsAre(gifts[1]));
+  EXPECT_EQ(second["next"], nullptr);
+  EXPECT_THAT(changed("updated_since=" + text(second, "feed_cursor"))["data"], IsEmpty());
+  EXPECT_THAT(ids_in(changed("status=sent&updated_since=" + text(all, "feed_cursor"))), IsEmpty());
+}
+
+// API-4
+TEST_F(ChangedGiftsTest, WhatIsNotKeptIs410AndAForeignCursor400) {
+  const auto gifts = send(ana_, 2);
+  publish();
+  const auto status = [&](const std::string& query) {
+    return with_feed_.list_gifts(request(query), {}).wait().status;
+  };
+  EXPECT_EQ(status("updated_since=1.1"), 410);
+  EXPECT_EQ(status("updated_since=2020-01-01"), 410) << "before the feed began";
+  EXPECT_EQ(status("updated_since=yesterday"), 400);
+  const json all = changed("limit=1");
+  EXPECT_EQ(status("updated_since=" + text(all, "feed_cursor") + "&cursor=" + text(all, "next")), 400);
+  EXPECT_EQ(get("updated_since=" + text(all, "feed_cursor")).status, 409) << "the feed is off there";
+  EXPECT_EQ(page()["feed_cursor"], nullptr);
+  EXPECT_FALSE(changed("limit=1&cursor=" + text(all, "next")).contains("feed_cursor"));
 }
 
 }  // namespace

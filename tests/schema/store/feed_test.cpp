@@ -279,6 +279,10 @@ TEST_P(FeedTest, AReaderSeesWhatItsFilterSays) {
         std::to_string(seq) + ", '" + type + "', 1, '', " + std::to_string(account) + ", " + organization +
         ", '', '', 1, 1, " + std::to_string(test) + ")");
   };
+  sql("INSERT INTO organization (id, name, name_key, created_at) VALUES (9, 'Acme', 'acme', 1)");
+  sql("INSERT INTO account (id, email, email_key, name, plan, active, organization_id, created_at) VALUES "
+      "(1, "
+      "'a@example.com', 'a@example.com', 'A', 'team', 1, 9, 1)");
   insert(1, "gift.sent", 1, "9", 0);
   insert(2, "gift.opened", 2, "9", 0);
   insert(3, "gift.opened", 1, "NULL", 0);
@@ -291,7 +295,7 @@ TEST_P(FeedTest, AReaderSeesWhatItsFilterSays) {
   };
   EXPECT_THAT(seqs({}), ElementsAre(1, 2, 3));
   EXPECT_THAT(seqs({.account = AccountId{1}}), ElementsAre(1, 3));
-  EXPECT_THAT(seqs({.organization = OrganizationId{9}}), ElementsAre(1, 2));
+  EXPECT_THAT(seqs({.organization = OrganizationId{9}}), ElementsAre(1, 3)) << "of its present accounts";
   EXPECT_THAT(seqs({.is_test = true}), ElementsAre(4));
   EXPECT_THAT(seqs({.types = {FeedEventType::gift_opened}}), ElementsAre(2, 3));
   EXPECT_THAT(seqs({}, 2), ElementsAre(1, 2));
@@ -304,6 +308,30 @@ TEST_P(FeedTest, AReaderSeesWhatItsFilterSays) {
   EXPECT_THAT(store_->feed.find({3, 1, 77}), SizeIs(2));
 }
 
+// API-4
+TEST_P(FeedTest, ChangedGiftsAreListedOnceInTheOrderOfTheirLastChange) {
+  const TransactionId first = one_gift();
+  const TransactionId second = one_gift();
+  publish();
+  const std::int64_t place = store_->feed.state().latest;
+  accept(first, Status::delivered);
+  publish();
+  accept(second, Status::delivered);
+  publish();
+  accept(first, Status::opened);
+  publish();
+  const ChangedGifts changed = store_->feed.list_changed({}, place, 10);
+  EXPECT_THAT(changed.gifts, ElementsAre(second, first));
+  EXPECT_EQ(changed.last, store_->feed.state().latest);
+  EXPECT_FALSE(changed.has_more);
+  EXPECT_THAT(store_->feed.list_changed({}, changed.last, 10).gifts, IsEmpty());
+  const ChangedGifts one = store_->feed.list_changed({}, 0, 1);
+  EXPECT_THAT(one.gifts, ElementsAre(second));
+  EXPECT_TRUE(one.has_more);
+  EXPECT_THAT(store_->feed.list_changed({}, one.last, 1).gifts, ElementsAre(first));
+  EXPECT_THAT(store_->feed.list_changed({.account = AccountId{99}}, 0, 10).gifts, IsEmpty());
+}
+
 // API-12
 TEST_P(FeedTest, ReadingUsesIndexes) {
   const auto plan = [&](const std::string& select) { return tests::plan_of(*plain_sql_, select); };
@@ -312,6 +340,12 @@ TEST_P(FeedTest, ReadingUsesIndexes) {
       testing::AnyOf(testing::HasSubstr("feed_queue_pkey"), testing::HasSubstr("PRIMARY KEY")));
   EXPECT_THAT(plan("SELECT seq FROM feed_event WHERE recorded_at >= 5 ORDER BY recorded_at, seq LIMIT 1"),
               testing::HasSubstr("feed_event_age"));
+  EXPECT_THAT(
+      plan(
+          "SELECT seq FROM feed_event WHERE seq > 5 AND seq <= 5005 AND NOT EXISTS (SELECT 1 FROM feed_event "
+          "later WHERE later.object_id = feed_event.object_id AND later.seq > feed_event.seq AND "
+          "later.version > 0) ORDER BY seq LIMIT 100"),
+      testing::HasSubstr("feed_event_object"));
   EXPECT_THAT(
       plan("SELECT type FROM feed_event WHERE seq > 5 AND seq <= 5005 AND is_test = 0 AND account_id = 1 "
            "ORDER BY seq LIMIT 100"),
