@@ -32,6 +32,7 @@ void add_all_commands(Commands& commands) {
   add_person_commands(commands);
   add_change_commands(commands);
   add_source_commands(commands);
+  add_webhook_commands(commands);
   add_match_command(commands);
   add_rematch_command(commands);
   add_task_commands(commands);

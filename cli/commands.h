@@ -136,6 +136,7 @@ void add_source_commands(Commands& commands);
 void add_source_event_commands(Commands& commands, Command& source);
 void add_source_refused_command(Commands& commands, Command& source);
 void add_source_try_command(Commands& commands, Command& source);
+void add_webhook_commands(Commands& commands);
 void add_match_command(Commands& commands);
 void add_rematch_command(Commands& commands);
 void add_task_commands(Commands& commands);

@@ -27,7 +27,7 @@ file(GLOB documents CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOUR
      ${CMAKE_SOURCE_DIR}/docs/*.yaml)
 install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/giftsync)
 install(DIRECTORY docs/operations docs/design docs/decisions DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/giftsync
-        FILES_MATCHING PATTERN *.md)
+        FILES_MATCHING PATTERN *.md PATTERN *.py PATTERN *.mjs)
 install(FILES ${GIFTSYNC_DOCUMENTS}/giftsyncd.yaml ${GIFTSYNC_DOCUMENTS}/giftsyncd.schema.json
         DESTINATION ${CMAKE_INSTALL_DATADIR}/giftsync)
 install(DIRECTORY conf/prometheus DESTINATION ${CMAKE_INSTALL_DATADIR}/giftsync)

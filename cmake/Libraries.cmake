@@ -58,6 +58,8 @@ giftsync_library(daemon/sources
   USES platform schema schema/store sync daemon/config daemon/http
   PRIVATE spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON OpenSSL::Crypto
   PRECOMPILE <chrono> <mutex> <fmt/format.h> <daemon/config/settings.h> <schema/store/event/sources.h>)
+giftsync_library(daemon/webhooks SMALL USES platform schema schema/store sync
+  PRIVATE fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
 giftsync_library(daemon/signin SMALL USES platform schema daemon/config
   PRIVATE Poco::XML Poco::Foundation OpenSSL::Crypto fmt::fmt PkgConfig::SIMDJSON)
 giftsync_library(daemon/identity/jose SMALL USES platform
@@ -87,17 +89,18 @@ giftsync_library(daemon/metrics USES platform schema schema/store sync daemon/co
   PRIVATE PkgConfig::PROMETHEUS spdlog::spdlog)
 giftsync_library(daemon/handlers
   USES platform schema crm schema/store matching sync daemon/config crm/salesforce daemon/http daemon/sources daemon/signin
-       daemon/validation daemon/exports
+       daemon/validation daemon/exports daemon/webhooks
   PRIVATE fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON
   PRECOMPILE <chrono> <mutex> <daemon/http/problem.h> <fmt/format.h> <sync/access/send_authorization.h>)
 giftsync_library(daemon
   USES platform schema/sql schema/store sync daemon/content daemon/config daemon/http daemon/pages daemon/sources
-       daemon/identity daemon/identity/oidc daemon/console daemon/handlers daemon/metrics daemon/wiring
+       daemon/webhooks daemon/identity daemon/identity/oidc daemon/console daemon/handlers daemon/metrics
+       daemon/wiring
   PRIVATE PkgConfig::SYSTEMD Poco::Util spdlog::spdlog fmt::fmt Threads::Threads
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(cli SMALL SUBFOLDERS account crm gift request status
   USES platform schema crm schema/store matching sync daemon/config daemon/signin daemon/identity/oidc
-       daemon/identity/saml daemon/exports daemon/validation daemon/wiring
+       daemon/identity/saml daemon/exports daemon/validation daemon/webhooks daemon/wiring
   PRIVATE Poco::Foundation fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 giftsync::csv PkgConfig::SIMDJSON
   PRECOMPILE <cli/cli_context.h> <cli/listing.h> <fmt/format.h> <platform/json.h>)
 

@@ -18,6 +18,7 @@
 #include "daemon/wiring/erased_addresses.h"
 #include "daemon/wiring/org_status.h"
 #include "platform/dependency_error.h"
+#include "platform/keys.h"
 #include "platform/logging.h"
 #include "sync/gift/lifecycle.h"
 #include "sync/request/request_record_step.h"
@@ -168,6 +169,18 @@ auto held_approval_reporter(SharedParts& shared, Workers& workers) {
   };
 }
 
+handlers::WebhookEndpointOptions webhook_endpoint_options(SharedParts& shared) {
+  const config::WebhookSettings& settings = shared.settings.webhooks;
+  return {webhooks::post_options(settings.allowed_networks, settings.ca_file),
+          [&shared](std::string_view text) {
+            return seal_text(shared.secrets.current, store::kWebhookSecretLabel, text);
+          },
+          [&shared](const std::string& sealed) {
+            return wiring::open_sealed_text(shared.secrets, store::kWebhookSecretLabel, sealed);
+          },
+          system_now};
+}
+
 handlers::HeldRequestHandlerOptions held_request_options(SharedParts& shared, Workers& workers) {
   handlers::HeldRequestHandlerOptions options;
   options.allowed_domains = shared.settings.sending.allowed_domains;
@@ -307,6 +320,7 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& 
            [&shared] { return shared.store.request_records.now(); },
            [&workers] { workers.wake_request_records(); }, record_findings(shared)}),
       held_requests_(shared.store, authenticator_, held_request_options(shared, workers)),
+      webhook_endpoints_(shared.store, authenticator_, webhook_endpoint_options(shared)),
       outbound_messages_(shared.store, {system_now, shared.settings.limits.requests_per_minute,
                                         [&workers] { workers.wake_request_records(); }}),
       provider_sign_in_(make_provider_sign_in(shared)),
@@ -337,6 +351,7 @@ http::Handlers Endpoints::make_handlers() {
   const auto of = [](auto method, auto& endpoint) { return std::bind_front(method, &endpoint); };
   using handlers::GiftRequestHandler;
   using handlers::RequestRecordHandler;
+  using handlers::WebhookEndpointHandler;
   http::Handlers all{
       .send_by_email = of(&GiftRequestHandler::send_by_email, gift_requests_),
       .read_gift_request = of(&GiftRequestHandler::read, gift_requests_),
@@ -368,6 +383,16 @@ http::Handlers Endpoints::make_handlers() {
       .cancel_gift = of(&handlers::GiftActionHandler::cancel, gift_actions_),
       .resend_gift = of(&handlers::GiftActionHandler::resend, gift_actions_),
       .extend_gift = of(&handlers::GiftActionHandler::extend, gift_actions_),
+      .list_webhooks = of(&WebhookEndpointHandler::list, webhook_endpoints_),
+      .create_webhook = of(&WebhookEndpointHandler::create, webhook_endpoints_),
+      .handle_webhook = of(&WebhookEndpointHandler::handle_one, webhook_endpoints_),
+      .rotate_webhook_secret = of(&WebhookEndpointHandler::rotate_secret, webhook_endpoints_),
+      .test_webhook = of(&WebhookEndpointHandler::test, webhook_endpoints_),
+      .replay_webhook = of(&WebhookEndpointHandler::replay, webhook_endpoints_),
+      .retry_webhook = of(&WebhookEndpointHandler::retry, webhook_endpoints_),
+      .enable_webhook = of(&WebhookEndpointHandler::enable, webhook_endpoints_),
+      .disable_webhook = of(&WebhookEndpointHandler::disable, webhook_endpoints_),
+      .list_webhook_attempts = of(&WebhookEndpointHandler::list_attempts, webhook_endpoints_),
       .list_items = of(&handlers::GiftReadHandler::list_items, gift_reads_),
       .read_item = of(&handlers::GiftReadHandler::read_item, gift_reads_),
       .may_be_status_changes = of(&handlers::StatusWebhookHandler::may_accept, status_webhooks_),

@@ -20,6 +20,7 @@
 #include "daemon/handlers/outbound_message_handler.h"
 #include "daemon/handlers/request_record_handler.h"
 #include "daemon/handlers/status_webhook_handler.h"
+#include "daemon/handlers/webhook_endpoint_handler.h"
 #include "daemon/http/refusal_log.h"
 #include "daemon/http/router.h"
 #include "daemon/identity/provider_sign_in.h"
@@ -106,6 +107,7 @@ class Endpoints {
   handlers::CrmGiftRequestHandler crm_gift_requests_;
   handlers::RequestRecordHandler request_records_;
   handlers::HeldRequestHandler held_requests_;
+  handlers::WebhookEndpointHandler webhook_endpoints_;
   handlers::OutboundMessageHandler outbound_messages_;
   std::unique_ptr<identity::ProviderSignIn> provider_sign_in_;  ///< null: console.sign_in is off
   std::unique_ptr<console::Console> console_;                   ///< null: console.enabled is off

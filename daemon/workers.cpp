@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "daemon/webhooks/webhook_changes.h"
 #include "daemon/wiring/components_config.h"
 #include "daemon/wiring/org_status.h"
 #include "platform/logging.h"
@@ -175,6 +176,12 @@ Workers::Workers(SharedParts& shared)
           [&shared] { shared.counters.count_failed_batch(); }),
       sources_(shared.settings.sources, shared.installation_id, shared.settings.sending.do_not_send,
                shared.store, [this] { sync_.wake(); }),
+      webhooks_(
+          shared.store, wiring::store_dsn(shared.settings.store),
+          webhooks::post_options(shared.settings.webhooks.allowed_networks, shared.settings.webhooks.ca_file),
+          [&shared](const std::string& sealed) {
+            return wiring::open_sealed_text(shared.secrets, store::kWebhookSecretLabel, sealed);
+          }),
       longest_crm_call_millis_(shared.crm->pace().longest_call_millis) {
   begin_transaction_ids();
 }
@@ -269,6 +276,7 @@ void Workers::start(const StartOptions& options) {
   }
   start_alerts(options);
   sources_.start_polls(options.owner);
+  webhooks_.start({options.owner, options.ended_owners, options.should_yield});
   if (store::background_work(wiring::store_dsn(shared_.settings.store)).remaining > 0) {
     // The start's own writes go first: those of SQLite would wait for an index.
     upgrade_failed_at_ = system_now() - (kUpgradeRetryMillis - kUpgradeIntervalMillis);
@@ -342,6 +350,7 @@ void Workers::request_stop() {
   if (alert_mailer_) alert_mailer_->stop();
   sync_.request_stop();
   sources_.request_stop();
+  webhooks_.request_stop();
 }
 
 void Workers::finish() {
@@ -351,6 +360,7 @@ void Workers::finish() {
   }
   sync_.finish();
   sources_.finish();
+  webhooks_.finish();
   shared_.crm_calls.remove();  // the senders call no CRM, and requests may until they have ended
   std::vector<PeriodicWorker*> senders;
   {
@@ -389,12 +399,14 @@ bool Workers::are_alive() const {
   const std::lock_guard lock(senders_mutex_);
   return longest_since_heartbeat(workers_) <= max_age && longest_since_heartbeat(senders_) <= max_age &&
          sync_.millis_since_heartbeat() <= max_age &&
-         sources_.millis_since_heartbeat() <= kMaxHeartbeatAgeMillis;
+         sources_.millis_since_heartbeat() <= kMaxHeartbeatAgeMillis &&
+         webhooks_.millis_since_heartbeat() <= kMaxHeartbeatAgeMillis;
 }
 
 std::vector<std::pair<const char*, std::int64_t>> Workers::heartbeats() const {
   std::vector<std::pair<const char*, std::int64_t>> all{{"sync", sync_.millis_since_heartbeat()},
-                                                        {"polls", sources_.millis_since_heartbeat()}};
+                                                        {"polls", sources_.millis_since_heartbeat()},
+                                                        {"webhooks", webhooks_.millis_since_heartbeat()}};
   constexpr std::pair<Kind, const char*> kNames[] = {
       {request_records, "request_records"}, {timers, "timers"}, {budgets, "budgets"}, {feed, "feed"},
       {maintenance, "maintenance"},         {alerts, "alerts"}};
@@ -584,6 +596,7 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
                            [&worker] { return worker.heartbeat_and_should_run(); });
     expire_held_requests(*now);
     sources_.prune(*now);
+    webhooks_.prune(*now - shared_.settings.webhooks.log_days * kDayMillis);
     secret_watch_.finish_rotation(*now, [&worker] { return worker.heartbeat_and_should_run(); });
   }
   if (!shared_.settings.requests.enabled && shared_.crm->request_records())

@@ -19,6 +19,7 @@
 #include "daemon/secret_watch.h"
 #include "daemon/sources/source_workers.h"
 #include "daemon/sync_workers.h"
+#include "daemon/webhooks/webhook_workers.h"
 #include "daemon/wiring/components_config.h"
 #include "daemon/wiring/crm_config.h"
 #include "daemon/wiring/database_config.h"
@@ -36,10 +37,10 @@
 #include "schema/store/store.h"
 #include "sync/access/sending_budgets.h"
 #include "sync/access/sending_policy.h"
+#include "sync/feed_step.h"
 #include "sync/gift/gift_links.h"
 #include "sync/mail/delivery_step.h"
 #include "sync/request/request_record_step.h"
-#include "sync/status/feed_step.h"
 
 namespace giftsync::daemon {
 
@@ -162,6 +163,7 @@ class Workers {
   const sync::RequestRecordRules request_record_rules_;
   SyncWorkers sync_;
   sources::SourceWorkers sources_;
+  webhooks::WebhookWorkers webhooks_;
   SecretWatch secret_watch_{shared_.settings, shared_.store, shared_.secrets, shared_.links};
   const std::int64_t longest_crm_call_millis_;
   std::mutex delivery_log_mutex_;

@@ -2,6 +2,7 @@
 
 #include <Poco/DeflatingStream.h>
 #include <curl/curl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <ctime>
@@ -31,12 +32,13 @@ std::string gzip(const std::string& text) {
 
 /// One request under way: what libcurl's callbacks read and write.
 struct Transfer {
-  HttpResponse response;
-  std::string body;            ///< of the request, as sent
+  HttpResponse response = {};
+  std::string body = {};       ///< of the request, as sent
   std::size_t body_taken = 0;  ///< bytes of it that libcurl has taken
-  std::size_t max_bytes;
   bool too_large = false;
   const KeepGoing& keep_going;
+  const HttpClientOptions& options;
+  std::string refused_address = {};  ///< why an address may not be reached
 };
 
 std::size_t on_upload(char* buffer, std::size_t, std::size_t space, void* user) {
@@ -49,7 +51,8 @@ std::size_t on_upload(char* buffer, std::size_t, std::size_t space, void* user) 
 /// libcurl calls it with decoded bytes, so the limit counts those.
 std::size_t on_body(char* data, std::size_t, std::size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
-  if (transfer.response.body.size() + count > transfer.max_bytes) {
+  if (const std::size_t space = transfer.options.max_bytes - transfer.response.body.size(); count > space) {
+    if (transfer.options.cuts_body) transfer.response.body.append(data, space);
     transfer.too_large = true;
     return 0;
   }
@@ -70,6 +73,18 @@ std::size_t on_header(char* data, std::size_t, std::size_t count, void* user) {
 int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   const KeepGoing& keep_going = static_cast<Transfer*>(user)->keep_going;
   return !keep_going || keep_going() ? 0 : 1;
+}
+
+/// Opens the socket itself, since only libcurl knows which address of the name it takes.
+curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr* address) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  const auto ip = ip_address_of(address->addr);
+  const auto refused = ip ? transfer.options.address_check(*ip) : "its address is not one of IP";
+  if (refused) {
+    transfer.refused_address = *refused;
+    return CURL_SOCKET_BAD;
+  }
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 CurlHeaderList header_list(const std::vector<std::string>& headers) {
@@ -96,7 +111,7 @@ void set_connection_options(CURL* handle, const HttpClientOptions& options) {
   curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);  // a name that is being looked up does not delay a stop
   // All encodings that this libcurl can decode. Without this option it decodes nothing, not even unsolicited
   // encodings.
-  curl_easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, "");
+  if (options.asks_for_compression) curl_easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, "");
   curl_easy_setopt(handle, CURLOPT_USERAGENT, "giftsync/" GIFTSYNC_VERSION);
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout_millis));
   curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(options.timeout_millis));
@@ -122,6 +137,10 @@ void set_callbacks(CURL* handle, Transfer& transfer) {
   curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, on_progress);
   curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &transfer);
+  if (transfer.options.address_check) {
+    curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+    curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, &transfer);
+  }
 }
 
 /// The body goes through a callback that cannot rewind: libcurl repeats a request by itself when a kept
@@ -130,8 +149,12 @@ void set_request(CURL* handle, const HttpRequest& request, Transfer& transfer) {
   curl_easy_setopt(handle, CURLOPT_URL, request.url.c_str());
   if (has_body(request)) {
     curl_easy_setopt(handle, CURLOPT_POST, 1L);
-    curl_easy_setopt(handle, CURLOPT_READFUNCTION, on_upload);
-    curl_easy_setopt(handle, CURLOPT_READDATA, &transfer);
+    if (request.may_repeat) {
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, transfer.body.data());  // libcurl rewinds it by itself
+    } else {
+      curl_easy_setopt(handle, CURLOPT_READFUNCTION, on_upload);
+      curl_easy_setopt(handle, CURLOPT_READDATA, &transfer);
+    }
     curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(transfer.body.size()));
   }
   if (request.method != "GET") curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
@@ -175,13 +198,15 @@ void perform(CURL* handle, bool may_repeat, const HttpClientOptions& options, Tr
   curl_easy_getinfo(handle, CURLINFO_REQUEST_SIZE, &request_bytes);
   response.may_have_arrived = request_bytes > 0;
   response.sent_bytes = transfer.body.size();
-  if (result == CURLE_OK) {
+  const bool is_cut = transfer.too_large && options.cuts_body;
+  if (result == CURLE_OK || is_cut) {
     long status = 0;
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
     response.status = static_cast<int>(status);
   } else {
     response.is_too_large = transfer.too_large;
-    response.error = transfer.too_large ? "more than " + std::to_string(options.max_bytes) + " bytes"
+    response.error = !transfer.refused_address.empty() ? transfer.refused_address
+                     : transfer.too_large ? "more than " + std::to_string(options.max_bytes) + " bytes"
                      : result == CURLE_SEND_FAIL_REWIND
                          ? "the server closed the connection without a response"
                      : result == CURLE_ABORTED_BY_CALLBACK ? "no answer in the time that there was for it"
@@ -236,7 +261,7 @@ HttpResponse HttpClient::send(const HttpRequest& request, const KeepGoing& keep_
     return without_response("the URL is neither https nor http to this host itself");
   std::unique_ptr<Connection> connection = take_connection();
   if (!connection) return without_response("libcurl cannot be used");
-  Transfer transfer{{}, request.body, 0, options_.max_bytes, false, keep_going};
+  Transfer transfer{.body = request.body, .keep_going = keep_going, .options = options_};
   const CurlHeaderList headers = header_list(headers_with_encoding(request, transfer));
   CURL* handle = connection->handle;
   set_connection_options(handle, options_);
@@ -357,6 +382,20 @@ std::string unquoted(std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<UrlParts> url_parts(const std::string& url) {
+  const CurlUrl parsed = parse_url(url);
+  if (!parsed) return std::nullopt;
+  UrlParts parts{ascii_lower(url_part(parsed, CURLUPART_SCHEME)),
+                 ascii_lower(url_part(parsed, CURLUPART_HOST)),
+                 url_part(parsed, CURLUPART_PORT),
+                 url_part(parsed, CURLUPART_USER),
+                 url_part(parsed, CURLUPART_PASSWORD),
+                 url_part(parsed, CURLUPART_FRAGMENT)};
+  if (parts.host.starts_with('[') && parts.host.ends_with(']'))
+    parts.host = parts.host.substr(1, parts.host.size() - 2);
+  return parts;
+}
 
 std::string resolve_url(const std::string& base, const std::string& relative_url) {
   const CurlUrl url = parse_url(base);

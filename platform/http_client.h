@@ -15,12 +15,18 @@
 #include <utility>
 #include <vector>
 
+#include "platform/ip_address.h"
 #include "platform/time.h"
 
 namespace giftsync {
 
 /// Where a URL without TLS may lead.
 enum class PlainHttp { nowhere, to_loopback, anywhere };
+
+/// Asked before each socket is opened, with the address after the name was resolved: why it may not be, as a
+/// clause ("10.0.0.7 is a private address"); nullopt: it may. So neither a second record of a name nor one
+/// that changes leads elsewhere.
+using AddressCheck = std::function<std::optional<std::string>(const IpAddress&)>;
 
 struct HttpClientOptions {
   std::string ca_file = {};                       ///< empty: the system's certificate authorities
@@ -31,6 +37,9 @@ struct HttpClientOptions {
   PlainHttp plain_http = PlainHttp::to_loopback;
   bool bypass_proxy = false;  ///< ignore http_proxy, for requests to this host itself
   bool verify_tls = true;  ///< false: any certificate will do, for a server of this host that gets no secret
+  AddressCheck address_check = {};   ///< null: every address is allowed
+  bool cuts_body = false;            ///< a longer body is read to `max_bytes` and no fault
+  bool asks_for_compression = true;  ///< false: no Accept-Encoding, and nothing is decoded
 };
 
 struct HttpRequest {
@@ -39,6 +48,7 @@ struct HttpRequest {
   std::vector<std::string> headers = {};  ///< "Name: value"; may contain secrets
   std::string body = {};                  ///< sent if not empty or the method is POST, PUT or PATCH
   bool compress_body = false;             ///< with gzip, if the body has more than 1 KiB
+  bool may_repeat = false;  ///< may arrive twice: is sent again when the open connection turns out to be dead
 };
 
 struct HttpResponse {
@@ -65,8 +75,9 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   /// One connection stays open between requests; requests at the same time have one each. A request with a
-  /// body is sent once: libcurl does not repeat it when the open connection turns out to be dead. A GET whose
-  /// response has an unknown or wrong Content-Encoding is sent once more and its body taken without decoding.
+  /// body is sent once, unless it may repeat: libcurl does not repeat it when the open connection is dead. A
+  /// GET whose response has an unknown or wrong Content-Encoding is sent once more and its body taken without
+  /// decoding.
   HttpResponse send(const HttpRequest& request, const KeepGoing& keep_going = nullptr);
 
  private:
@@ -106,6 +117,19 @@ using HttpGet =
 
 /// A response whose Content-Encoding is unknown or wrong is requested once more and taken without decoding.
 HttpGetResponse http_get(const HttpGetRequest& request, const std::function<bool()>& keep_going);
+
+/// What a URL consists of; an empty text for a part that it has not. The port is the scheme's if it names
+/// none.
+struct UrlParts {
+  std::string scheme;  ///< in lower case
+  std::string host;    ///< in lower case, an IPv6 address without brackets; IPv4 in its usual spelling
+  std::string port;
+  std::string user;
+  std::string password;
+  std::string fragment;
+};
+/// Nullopt for a text that is no absolute URL.
+std::optional<UrlParts> url_parts(const std::string& url);
 
 /// Resolves `relative_url` against `base`; empty when the result is not a URL.
 std::string resolve_url(const std::string& base, const std::string& relative_url);

@@ -57,6 +57,13 @@ enum class LogEvent : std::uint8_t {
   request_record_requester_lost,
   credential_paused,
   budget_used,
+  // Outgoing webhooks.
+  webhook_failing,
+  webhook_recovered,
+  webhook_disabled,
+  webhook_event_given_up,
+  webhook_events_lost,
+  webhook_secret_unreadable,
   // Mail as a whole.
   mail_paused,
   mail_resumed,

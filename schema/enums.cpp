@@ -27,7 +27,8 @@ constexpr auto kScopes = enum_words<Scope>({{Scope::send, "send"},
                                             {Scope::request, "request"},
                                             {Scope::approve, "approve"},
                                             {Scope::report, "report"},
-                                            {Scope::manage, "manage"}});
+                                            {Scope::manage, "manage"},
+                                            {Scope::webhooks, "webhooks"}});
 constexpr auto kDeliveryStates = enum_words<DeliveryState>({{DeliveryState::queued, "queued"},
                                                             {DeliveryState::sending, "sending"},
                                                             {DeliveryState::uncertain, "uncertain"},

@@ -45,9 +45,9 @@ constexpr bool has_api_access(Plan plan) {
 }
 
 /// The scopes of an API key.
-enum class Scope { send, read, request, approve, report, manage };
-inline constexpr std::array<Scope, 6> kAllScopes{Scope::send,    Scope::read,   Scope::request,
-                                                 Scope::approve, Scope::report, Scope::manage};
+enum class Scope { send, read, request, approve, report, manage, webhooks };
+inline constexpr std::array<Scope, 7> kAllScopes{Scope::send,   Scope::read,   Scope::request, Scope::approve,
+                                                 Scope::report, Scope::manage, Scope::webhooks};
 std::string_view to_word(Scope scope);
 std::optional<Scope> scope_from_word(std::string_view word);
 /// "send,read"; an unknown word is left out.

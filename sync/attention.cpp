@@ -22,7 +22,8 @@ constexpr auto kParts = enum_words<Part>({{Part::daemon, "daemon"},
                                           {Part::sources, "sources"},
                                           {Part::items, "items"},
                                           {Part::keys, "keys"},
-                                          {Part::sending, "sending"}});
+                                          {Part::sending, "sending"},
+                                          {Part::webhooks, "webhooks"}});
 
 /// One refused message is the message's fault; so many without an accepted one are the settings' or the
 /// vendor's.
@@ -274,6 +275,18 @@ Findings held_requests(const Facts& facts) {
            facts.program + "held list  # shows them with the reasons"}};
 }
 
+Findings webhooks_in(const Facts& facts, WebhookState state, const std::string& next_step) {
+  Findings found;
+  for (const store::WebhookEndpoint& endpoint : facts.webhooks)
+    if (endpoint.state == state)
+      found.push_back({"webhook " + endpoint.name + " is " + std::string(to_word(state)) + " since " +
+                           minute_text(endpoint.state_since) + " UTC" +
+                           (endpoint.reason.empty() ? "" : ": ") + endpoint.reason,
+                       facts.program + "webhook " + next_step + " " + shell_word(endpoint.name),
+                       endpoint.name});
+  return found;
+}
+
 struct Condition {
   const char* name;
   Part part;
@@ -310,6 +323,10 @@ constexpr Condition kConditions[] = {
     {"keys.paused", Part::keys, paused_credentials},
     {"sending.budget_reached", Part::sending, used_up_budgets},
     {"sending.held", Part::sending, held_requests},
+    {"webhooks.failing", Part::webhooks,
+     [](const Facts& facts) { return webhooks_in(facts, WebhookState::failing, "attempts --failed"); }},
+    {"webhooks.disabled", Part::webhooks,
+     [](const Facts& facts) { return webhooks_in(facts, WebhookState::disabled, "enable"); }},
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "schema/store/crm/backfill_store.h"
 #include "schema/store/daemon_instances.h"
 #include "schema/store/event/sources.h"
+#include "schema/store/event/webhook_endpoints.h"
 #include "schema/store/gift/gift_codes.h"
 #include "schema/store/gift/sending_usage.h"
 #include "schema/store/gift/sync_queue.h"
@@ -26,9 +27,9 @@
 namespace giftsync::sync {
 
 /// The part of an installation that a condition belongs to.
-enum class Part { daemon, store, mail, crm, requests, sources, items, keys, sending };
-inline constexpr Part kAllParts[] = {Part::store,   Part::daemon, Part::mail, Part::crm,    Part::requests,
-                                     Part::sources, Part::items,  Part::keys, Part::sending};
+enum class Part { daemon, store, mail, crm, requests, sources, items, keys, sending, webhooks };
+inline constexpr Part kAllParts[] = {Part::store,   Part::daemon, Part::mail, Part::crm,     Part::requests,
+                                     Part::sources, Part::items,  Part::keys, Part::sending, Part::webhooks};
 std::string_view to_word(Part part);
 
 /// What one condition has found.
@@ -82,10 +83,11 @@ struct AttentionFacts {
   std::int64_t requests_in_error = 0;
   std::vector<store::SourceSummary> sources = {};
   std::vector<store::GiftCodeCounts> codes = {};
-  std::vector<UsedUpBudget> used_up_budgets = {};  ///< the first kMaxUsedUpBudgets
-  std::int64_t more_used_up_budgets = 0;           ///< beyond those
-  std::int64_t waiting_requests = 0;               ///< gift requests that are held
-  bool has_sending_limit = true;                   ///< a budget or a burst limits what is sent; no condition
+  std::vector<UsedUpBudget> used_up_budgets = {};     ///< the first kMaxUsedUpBudgets
+  std::int64_t more_used_up_budgets = 0;              ///< beyond those
+  std::int64_t waiting_requests = 0;                  ///< gift requests that are held
+  std::vector<store::WebhookEndpoint> webhooks = {};  ///< also those that take events
+  bool has_sending_limit = true;  ///< a budget or a burst limits what is sent; no condition
 };
 
 /// A daemon that runs is seen every ten seconds.

@@ -251,7 +251,8 @@ void add_create(Commands& commands, Command& noun) {
       ->check(key_name());
   verb->add_option("--scope", options->scopes,
                    "The scopes of the key: send, read, request, approve, report (reads the gifts of its "
-                   "organization, or of all), manage (cancels, resends, extends gifts); default "
+                   "organization, or of all), manage (cancels, resends, extends gifts), webhooks (has events "
+                   "posted); default "
                    "send,read,request")
       ->delimiter(',')
       ->option_text("SCOPE,...")

@@ -393,6 +393,13 @@ struct AlertSettings {
   std::int64_t digest_minutes = 5;  ///< between two mails; the later one has all that happened meanwhile
 };
 
+/// Where events of the feed are posted (HOOK-11).
+struct WebhookSettings {
+  std::vector<std::string> allowed_networks;  ///< addresses or CIDR blocks beside the public ones
+  std::string ca_file;                        ///< empty: the system's certificate authorities
+  std::int64_t log_days = 14;                 ///< how long attempts are kept
+};
+
 /// Provenance of a value: a line of the settings file, and the reference in that line.
 struct ValueProvenance {
   int line = 0;
@@ -419,6 +426,7 @@ struct Settings {
   LogSettings log;
   MetricsSettings metrics;
   AlertSettings alerts;
+  WebhookSettings webhooks;
   std::vector<std::string> warnings;  ///< e.g. a literal secret; each with file:line
   std::string file;                   ///< absolute path of the settings file
   /// Where each value in the file stands, by key, "sources[0].url" in a list; other values are defaults.

@@ -462,6 +462,24 @@ KeyTable alert_keys() {
        WholeNumber{setting(&Settings::alerts, &A::digest_minutes), 0, 1'440, "minutes"}}};
 }
 
+KeyTable webhook_keys() {
+  using W = WebhookSettings;
+  return {{"webhooks.allowed_networks",
+           "Addresses or CIDR blocks that events may be posted to beside those of the public Internet. "
+           "http:// URLs may lead into these networks only.",
+           TextList{setting(&Settings::webhooks, &W::allowed_networks),
+                    0,
+                    kMaxProxies,
+                    {"an address or CIDR block such as 10.0.0.0/8", check_address_block}},
+           {.example = "[\"10.0.0.0/8\"]"}},
+          {"webhooks.ca_file",
+           "The certificate authorities (PEM) of the receivers, in place of the system's.",
+           FilePath{setting(&Settings::webhooks, &W::ca_file), kReadableFile, true},
+           {.example = "\"company-ca.pem\""}},
+          {"webhooks.log_days", "How long the attempts to post an event are kept, with the responses.",
+           WholeNumber{setting(&Settings::webhooks, &W::log_days), 1, 90, "days"}}};
+}
+
 KeyTable log_keys() {
   return {
       {"log.level", "The lowest level that is logged.",
@@ -482,10 +500,11 @@ TextForm amount_form() {
 
 const std::vector<SettingsKey>& settings_keys() {
   static const std::vector<SettingsKey> keys =
-      joined({server_keys,  limit_keys, budget_keys,    frequency_keys, approval_keys,   sending_keys,
-              test_keys,    feed_keys,  store_keys,     crm_keys,       salesforce_keys, matching_keys,
-              task_keys,    email_keys, catalogue_keys, page_keys,      lifecycle_keys,  source_keys,
-              request_keys, sso_keys,   console_keys,   log_keys,       metrics_keys,    alert_keys});
+      joined({server_keys,     limit_keys,     budget_keys,  frequency_keys, approval_keys,
+              sending_keys,    test_keys,      feed_keys,    store_keys,     crm_keys,
+              salesforce_keys, matching_keys,  task_keys,    email_keys,     catalogue_keys,
+              page_keys,       lifecycle_keys, source_keys,  request_keys,   sso_keys,
+              console_keys,    log_keys,       metrics_keys, alert_keys,     webhook_keys});
   return keys;
 }
 
@@ -625,7 +644,8 @@ const std::vector<SettingsSection>& settings_sections() {
        "may so become an admin of the console; the roles operator and auditor are granted by command only."},
       {"log", "The daemon's log, on standard error."},
       {"metrics", "What Prometheus reads."},
-      {"alerts", "Mails to those who watch the installation without a monitoring system."}};
+      {"alerts", "Mails to those who watch the installation without a monitoring system."},
+      {"webhooks", "Events that giftsync posts to receivers; giftsyncctl webhook creates them."}};
   return sections;
 }
 

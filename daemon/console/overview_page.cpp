@@ -27,7 +27,8 @@ struct HealthLine {
 };
 
 std::string page_of(sync::Part part) {
-  const bool has_page = part != sync::Part::daemon && part != sync::Part::store && part != sync::Part::items;
+  const bool has_page = part != sync::Part::daemon && part != sync::Part::store &&
+                        part != sync::Part::items && part != sync::Part::webhooks;
   return has_page ? "/" + std::string(to_word(part)) : std::string();
 }
 

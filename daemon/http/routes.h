@@ -49,6 +49,17 @@ struct Handlers {
   Handler cancel_gift = {};
   Handler resend_gift = {};
   Handler extend_gift = {};
+  // Where events are posted (HOOK-13).
+  Handler list_webhooks = {};
+  Handler create_webhook = {};
+  Handler handle_webhook = {};
+  Handler rotate_webhook_secret = {};
+  Handler test_webhook = {};
+  Handler replay_webhook = {};
+  Handler retry_webhook = {};
+  Handler enable_webhook = {};
+  Handler disable_webhook = {};
+  Handler list_webhook_attempts = {};
   Handler list_items = {};
   Handler read_item = {};
   Handler console = {};

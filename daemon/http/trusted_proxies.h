@@ -29,13 +29,7 @@ class TrustedProxies {
   IpAddress client_behind(const IpAddress& peer, const std::vector<std::string_view>& forwarded_for) const;
 
  private:
-  struct Block {
-    IpAddress address;
-    unsigned prefix_bits;  ///< of the 16-byte form
-  };
-  static std::optional<Block> parse(std::string_view entry);
-
-  std::vector<Block> blocks_;
+  std::vector<IpNetwork> networks_;
 };
 
 }  // namespace giftsync::http

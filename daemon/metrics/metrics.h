@@ -21,8 +21,8 @@
 #include "daemon/http/http_handler.h"
 #include "platform/time.h"
 #include "sync/crm/sync_step.h"
+#include "sync/feed_step.h"
 #include "sync/mail/delivery_step.h"
-#include "sync/status/feed_step.h"
 
 namespace giftsync::metrics {
 

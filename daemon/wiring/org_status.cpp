@@ -248,6 +248,7 @@ sync::AttentionFacts attention_facts(const config::Settings& settings, store::St
   if (facts.admin_pause) facts.waiting_mails = store.deliveries.count_by_state(kQueued).front().second;
   facts.paused_credentials = store.credentials.list_paused(now);
   facts.waiting_requests = store.held.count_waiting();
+  facts.webhooks = store.webhooks.list();
   facts.shared_replies =
       sync::shared_replies(store.deliveries.failed_mails(now - sync::kSharedReplyMillis), now);
   constexpr std::array kHeld{DeliveryState::held};

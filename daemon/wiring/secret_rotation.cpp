@@ -7,6 +7,7 @@
 #include "crm/salesforce/calls/access_token.h"
 #include "daemon/wiring/database_config.h"
 #include "platform/keys.h"
+#include "schema/store/event/webhook_endpoints.h"
 #include "schema/store/gift/erased_address.h"
 #include "schema/store/server_secret_facts.h"
 
@@ -19,6 +20,8 @@ constexpr const char* kMetadata = "store_metadata";
 constexpr std::array kSealedColumns{
     store::SealedColumn{kMetadata, "name", "value", salesforce::kTokenSealLabel, salesforce::kTokenFact},
     store::SealedColumn{kMetadata, "name", "value", store::kErasedAddressLabel, store::kErasedAddressKeyFact},
+    store::SealedColumn{"webhook_endpoint", "id", "secret", store::kWebhookSecretLabel},
+    store::SealedColumn{"webhook_endpoint", "id", "previous_secret", store::kWebhookSecretLabel},
 };
 
 }  // namespace

@@ -75,6 +75,7 @@ Store::Store(const sql::Dsn& dsn)
       person_traces(database_),
       test_gifts(database_),
       alerts(database_),
+      webhooks(database_),
       feed(database_) {}
 
 Store::~Store() = default;

@@ -25,6 +25,7 @@
 #include "schema/store/event/feed.h"
 #include "schema/store/event/refused_messages.h"
 #include "schema/store/event/sources.h"
+#include "schema/store/event/webhook_endpoints.h"
 #include "schema/store/gift/catalogue.h"
 #include "schema/store/gift/change_log.h"
 #include "schema/store/gift/do_not_send.h"
@@ -137,6 +138,7 @@ class Store {
   PersonTraces person_traces;
   TestGifts test_gifts;
   Alerts alerts;
+  WebhookEndpoints webhooks;
   Feed feed;
 };
 

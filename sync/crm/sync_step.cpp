@@ -12,10 +12,10 @@
 #include "platform/time.h"
 #include "schema/contact_normalization.h"
 #include "schema/store/gift/erased_address.h"
+#include "sync/crm/gift_folds.h"
 #include "sync/gift/lifecycle.h"
 #include "sync/gift/test_gifts.h"
 #include "sync/mail/delivery_rules.h"
-#include "sync/status/gift_folds.h"
 #include "sync/status/status_rules.h"
 
 namespace giftsync::sync {

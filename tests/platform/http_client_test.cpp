@@ -240,5 +240,48 @@ TEST(HttpUrls, TextForHeadersAndQueries) {
   EXPECT_EQ(percent_encoded(""), "");
 }
 
+// HOOK-11
+TEST(HttpClient, AnAddressIsCheckedBeforeTheSocketIsOpened) {
+  tests::ScriptedServer server([](std::size_t, const auto&) { return ok_response("a"); });
+  std::vector<std::string> asked;
+  bool is_allowed = false;
+  HttpClient client({.bypass_proxy = true, .address_check = [&](const IpAddress& address) {
+                       asked.push_back(address.text());
+                       return is_allowed ? std::nullopt : std::optional(address.text() + " is refused");
+                     }});
+  const HttpResponse refused = client.send({.url = server.url()});
+  EXPECT_EQ(refused.status, 0);
+  EXPECT_EQ(refused.error, "127.0.0.1 is refused");
+  EXPECT_FALSE(refused.may_have_arrived);
+  EXPECT_EQ(server.connection_count(), 0U);
+  is_allowed = true;
+  EXPECT_EQ(client.send({.url = server.url()}).status, 200);
+  EXPECT_EQ(asked, (std::vector<std::string>{"127.0.0.1", "127.0.0.1"}));
+}
+
+// HOOK-4
+TEST(HttpClient, ALongBodyIsCutAndItsStatusCounts) {
+  tests::ScriptedServer server(
+      [](std::size_t, const auto&) { return ok_response(std::string(1'000'000, 'a')); });
+  HttpClient client({.max_bytes = 1000, .cuts_body = true, .asks_for_compression = false});
+  const HttpResponse response = client.send({.method = "POST", .url = server.url(), .body = "{}"});
+  EXPECT_EQ(response.status, 200) << response.error;
+  EXPECT_EQ(response.body, std::string(1000, 'a'));
+  EXPECT_TRUE(response.is_too_large);
+  EXPECT_EQ(server.requests().at(0).find("Accept-Encoding"), std::string::npos);
+}
+
+TEST(HttpClient, UrlsAreTakenApart) {
+  const auto parts = url_parts("HTTPS://Ana:pw@[2001:DB8::1]:8443/a?b#c").value();
+  EXPECT_EQ(parts.scheme, "https");
+  EXPECT_EQ(parts.host, "2001:db8::1");
+  EXPECT_EQ(parts.port, "8443");
+  EXPECT_EQ(parts.user, "Ana");
+  EXPECT_EQ(parts.password, "pw");
+  EXPECT_EQ(parts.fragment, "c");
+  EXPECT_EQ(url_parts("https://example.com/").value().port, "443");
+  for (const char* bad : {"", "example.com", "/a", "https://"}) EXPECT_FALSE(url_parts(bad)) << bad;
+}
+
 }  // namespace
 }  // namespace giftsync

@@ -1,6 +1,6 @@
 // Which events come of a change: a table of the rules, and a property over random changes in any split into
 // steps (API-11).
-#include "sync/status/feed_step.h"
+#include "sync/feed_step.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

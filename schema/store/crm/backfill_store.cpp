@@ -4,9 +4,9 @@
 #include <set>
 
 #include "schema/sql/bulk_rows.h"
-#include "schema/store/event/feed_marks.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
+#include "schema/store/statements/feed_marks.h"
 #include "schema/store/statements/word_conversions.h"
 
 namespace giftsync::store {

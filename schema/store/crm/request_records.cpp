@@ -7,6 +7,7 @@
 #include "schema/sql/record_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/statements/claims.h"
+#include "schema/store/statements/feed_marks.h"
 
 namespace giftsync::store {
 namespace {
@@ -87,6 +88,10 @@ void insert_transitions(soci::session& session, const std::string& key,
                ":who, :old_state, :new_state, :comment)",
         use(key), use(transition.at), use(transition.who), use(transition.from), use(transition.to),
         use(transition.comment);
+    if (!keeps_feed(session)) continue;
+    session << "INSERT INTO feed_queue (object_id, kind, reasons, marked_at) SELECT max(id), 2, 1, "
+               "cast(:at as bigint) FROM request_record_transition WHERE record_id = :key",
+        use(transition.at), use(key);
   }
 }
 

@@ -9,11 +9,11 @@
 #include "schema/enums.h"
 #include "schema/sql/prepared_query.h"
 #include "schema/sql/record_rows.h"
-#include "schema/store/event/feed_marks.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/statements/bounded_queries.h"
 #include "schema/store/statements/claims.h"
+#include "schema/store/statements/feed_marks.h"
 #include "schema/store/statements/metadata.h"
 
 namespace giftsync {
@@ -373,6 +373,86 @@ PublishRun Feed::publish_gifts(std::int64_t after, std::size_t limit, const Publ
     insert_events(session, events);
     run.events = events.size();
     run.folded = std::move(plan.folds);
+    return run;
+  });
+}
+
+namespace {
+
+/// Calls visit(row) for each object of the kind that still exists, ascending; deletes the marks. Returns how
+/// many there were. `select`: a SELECT of rows o with a condition to follow.
+template <class Visit>
+std::size_t take_objects(soci::session& session, FeedMarkKind kind, std::size_t limit,
+                         const std::string& select, Visit&& visit) {
+  const TakenMarks marks = take_marks(session, kind, 0, limit);
+  if (marks.ids.empty()) return 0;
+  const std::string list = sql::list_of(session, marks.ids);
+  {
+    sql::PreparedQuery row(session, select + " ORDER BY 1");
+    row.each_row({list}, [&] { visit(row, marks.reasons.at(row.integer(0))); });
+  }
+  delete_marks(session, kind, marks.ids);
+  return marks.ids.size();
+}
+
+void add_held_events(const sql::PreparedQuery& row, std::int64_t reasons, std::vector<FeedEvent>& events) {
+  FeedEvent event;
+  event.object = row.integer(0);
+  event.account = {row.integer(1)};
+  if (!row.is_null(2)) event.organization = OrganizationId{row.integer(2)};
+  event.is_test = row.integer(3) != 0;
+  if ((reasons & feed_reason::kMade) != 0) {
+    event.type = FeedEventType::gift_request_held;
+    event.status_after = to_word(HeldState::held);
+    events.push_back(event);
+  }
+  const std::string state(row.text(4));
+  const auto decided = feed_event_type_from_word("gift_request." + state);
+  if ((reasons & feed_reason::kChanged) == 0 || !decided || *decided == FeedEventType::gift_request_held)
+    return;
+  event.type = *decided;
+  event.status_before = to_word(HeldState::held);
+  event.status_after = state;
+  events.push_back(event);
+}
+
+void add_record_event(const sql::PreparedQuery& row, std::vector<FeedEvent>& events) {
+  const auto type = feed_event_type_from_word("request_record." + std::string(row.text(3)));
+  if (!type) return;
+  FeedEvent event;
+  event.type = *type;
+  event.record = row.text(1);
+  event.status_before = row.text(2);
+  event.status_after = row.text(3);
+  event.account = {row.integer(4)};
+  if (!row.is_null(5)) event.organization = OrganizationId{row.integer(5)};
+  events.push_back(std::move(event));
+}
+
+}  // namespace
+
+PublishRun Feed::publish_requests(std::size_t limit) {
+  const auto has_marks = [](soci::session& session) {
+    return sql::has_row(session, "feed_queue WHERE kind IN (2, 3)");
+  };
+  return write_if_any(*database_, has_marks, [&](soci::session& session) {
+    PublishRun run;
+    std::vector<FeedEvent> events;
+    run.taken = take_objects(
+        session, FeedMarkKind::held_request, limit,
+        "SELECT request_id, account_id, organization_id, is_test, state FROM held_gift_request WHERE " +
+            sql::in_list(session, "request_id", "list", false),
+        [&](const sql::PreparedQuery& row, std::int64_t reasons) { add_held_events(row, reasons, events); });
+    run.taken += take_objects(
+        session, FeedMarkKind::request_record_transition, limit,
+        "SELECT t.id, t.record_id, t.from_state, t.to_state, coalesce(a.id, 0), a.organization_id FROM "
+        "request_record_transition t LEFT JOIN request_record_state s ON s.record_id = t.record_id LEFT JOIN "
+        "account "
+        "a ON a.email = s.requested_by WHERE " +
+            sql::in_list(session, "t.id", "list", false),
+        [&](const sql::PreparedQuery& row, std::int64_t) { add_record_event(row, events); });
+    insert_events(session, events);
+    run.events = events.size();
     return run;
   });
 }

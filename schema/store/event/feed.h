@@ -197,6 +197,8 @@ class Feed {
   /// run, and so are gifts that a request holds: nothing here waits for another transaction but for the turn
   /// of the numbers.
   PublishRun publish_gifts(std::int64_t after, std::size_t limit, const PublishFunction& publish);
+  /// The same of held gift requests and of the transitions of request records, which are events as they are.
+  PublishRun publish_requests(std::size_t limit);
   FeedBacklog backlog();
 
   /// The events of the filter behind `after`, ascending, at most `limit` of the next 5,000 of all.

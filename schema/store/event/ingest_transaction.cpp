@@ -8,9 +8,9 @@
 #include "schema/contact_normalization.h"
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/queries.h"
-#include "schema/store/event/feed_marks.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
+#include "schema/store/statements/feed_marks.h"
 
 namespace giftsync::store {
 namespace {

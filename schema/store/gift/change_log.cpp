@@ -9,11 +9,11 @@
 #include <unordered_set>
 
 #include "schema/sql/record_rows.h"
-#include "schema/store/event/feed_marks.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/gift/orphaned_payloads.h"
 #include "schema/store/statements/bounded_queries.h"
+#include "schema/store/statements/feed_marks.h"
 #include "schema/store/statements/word_conversions.h"
 
 namespace giftsync::store {

@@ -8,11 +8,10 @@
 #include "schema/contact_normalization.h"
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/queries.h"
-#include "schema/store/event/feed.h"
-#include "schema/store/event/feed_marks.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/statements/claims.h"
+#include "schema/store/statements/feed_marks.h"
 #include "schema/store/statements/mail_ids.h"
 
 namespace giftsync::store {
@@ -261,7 +260,7 @@ void insert_gifts(soci::session& session, const std::vector<const Draft*>& draft
   sql::BulkInsert transactions = recipient_transaction_rows(session, more);
   sql::BulkInsert feed = feed_mark_rows(session);
   // As if its first event was published already, so that the feed does not write the row again for it.
-  const std::string published = to_text(PublishedState{});
+  const std::string_view published = kPublishedOfMade;
   sql::BulkInsert marks = crm_outbox_rows(session);
   std::vector<sql::BulkInsert::Column> mail_columns{
       {"transaction_id", Type::integer},  {"state", Type::text},         {"attempt", Type::integer},

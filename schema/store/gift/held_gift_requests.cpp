@@ -11,6 +11,7 @@
 #include "schema/store/gift/gift_requests.h"
 #include "schema/store/statements/bounded_count.h"
 #include "schema/store/statements/claims.h"
+#include "schema/store/statements/feed_marks.h"
 #include "schema/store/statements/word_conversions.h"
 
 namespace giftsync::store {
@@ -68,6 +69,8 @@ bool decide(soci::session& session, const HeldDecision& decision, HeldState stat
                        use(word, "state"), use(now, "now"), use(decision.who, "who"),
                        use(decision.comment, "comment"), use(decision.request, "id")) == 0)
     return false;
+  const std::int64_t id = decision.request.value;
+  mark_for_feed(session, FeedMarkKind::held_request, std::span(&id, 1), feed_reason::kChanged, now);
   insert_audit_event(session, decision.audit);
   return true;
 }
@@ -171,8 +174,14 @@ std::string held_columns_without_content() {
 
 void insert_held(soci::session& session, std::span<const HeldGiftRequest> held) {
   sql::BulkInsert rows(session, kHeldGiftRequestFields.table, sql::bulk_columns(kHeldGiftRequestFields));
-  for (const HeldGiftRequest& row : held) rows.add(sql::cells_of(kHeldGiftRequestFields, row));
+  std::vector<std::int64_t> ids;
+  for (const HeldGiftRequest& row : held) {
+    rows.add(sql::cells_of(kHeldGiftRequestFields, row));
+    ids.push_back(row.id.value);
+  }
   rows.run(session);
+  if (!held.empty())
+    mark_for_feed(session, FeedMarkKind::held_request, ids, feed_reason::kMade, held.front().held_at);
 }
 
 bool approve_held(soci::session& session, const HeldDecision& decision, UtcMillis now) {

@@ -8,13 +8,13 @@
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "schema/sql/queries.h"
-#include "schema/store/event/feed_marks.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/do_not_send.h"
 #include "schema/store/gift/erased_address.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/gift/named_address.h"
 #include "schema/store/gift/sync_queue.h"
+#include "schema/store/statements/feed_marks.h"
 
 namespace giftsync::store {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "schema/store/store.h"
 #include "sync/access/credential.h"
-#include "sync/status/feed_step.h"
+#include "sync/feed_step.h"
 #include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "sync/access/credential.h"
-#include "sync/status/feed_step.h"
+#include "sync/feed_step.h"
 #include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 

@@ -9,8 +9,8 @@
 #include <chrono>
 #include <thread>
 
-#include "schema/store/event/feed_marks.h"
 #include "schema/store/gift/change_rows.h"
+#include "schema/store/statements/feed_marks.h"
 #include "tests/support/query_plan.h"
 #include "tests/support/round_trips.h"
 #include "tests/support/store_fixture.h"
@@ -232,6 +232,35 @@ TEST_P(FeedTest, AReaderMissesNothingOfConcurrentWriters) {
   for (const auto& [gift, changes] : last) EXPECT_EQ(changes, "3") << "gift " << gift;
 }
 
+// API-11
+TEST_P(FeedTest, AHeldRequestAndItsEndAreEvents) {
+  NewGiftRequest request = request_for(1);
+  request.request.account = {7};
+  request.hold_reasons = {{"rule", "", "A person has to approve it."}};
+  const CreateOutcome held = store_->gifts.create(std::span(&request, 1)).front();
+  ASSERT_EQ(held.kind, CreateOutcome::Kind::held);
+  EXPECT_EQ(store_->feed.publish_requests(200).events, 1u);
+  EXPECT_THAT(store_->held.expire(kSentAt + 365 * kDayMillis), SizeIs(1));
+  EXPECT_EQ(store_->feed.publish_requests(200).events, 1u);
+  EXPECT_EQ(store_->feed.publish_requests(200).taken, 0u);
+  const std::vector<FeedEvent> all = events();
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].type, FeedEventType::gift_request_held);
+  EXPECT_EQ(all[0].object, held.request.value);
+  EXPECT_EQ(all[0].account, AccountId{7});
+  EXPECT_EQ(all[1].type, FeedEventType::gift_request_expired);
+  EXPECT_EQ(all[1].status_before, "held");
+}
+
+// API-11
+TEST_P(FeedTest, AMissedRequestIsOneRunWithBothEvents) {
+  NewGiftRequest request = request_for(1);
+  request.hold_reasons = {{"rule", "", "A person has to approve it."}};
+  store_->gifts.create(std::span(&request, 1));
+  store_->held.expire(kSentAt + 365 * kDayMillis);
+  EXPECT_EQ(store_->feed.publish_requests(200).events, 2u);
+}
+
 // API-12
 TEST_P(FeedTest, AnEpochBeginsWhenTheFeedIsSwitchedOnAgainAndAfterARestore) {
   one_gift();
@@ -356,6 +385,7 @@ TEST_P(FeedTest, ReadingUsesIndexes) {
 TEST(PublishedStates, AreReadAsTheyWereWritten) {
   const PublishedState state{Status::opened, 13, 4};
   EXPECT_EQ(to_text(state), "opened 13 4");
+  EXPECT_EQ(to_text(PublishedState{}), kPublishedOfMade);
   EXPECT_EQ(published_state_from("opened 13 4"), state);
   EXPECT_EQ(published_state_from(""), std::nullopt);
   EXPECT_EQ(published_state_from("opened"), std::nullopt);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "schema/ids.h"
 #include "schema/sql/bulk_rows.h"
@@ -23,6 +24,10 @@ inline constexpr std::int64_t kMade = 1;     ///< a gift was made, a request was
 inline constexpr std::int64_t kChanged = 2;  ///< anything of it may have changed; a held request was decided
 inline constexpr std::int64_t kSilent = 4;   ///< changed in a way that its version does not tell
 }  // namespace feed_reason
+
+/// What counts as published of a gift that is made: its status, its bits and its version (PublishedState in
+/// schema/store/event/feed.h).
+inline constexpr std::string_view kPublishedOfMade = "sent 1 1";
 
 /// Whether this process marks what has changed.
 bool keeps_feed(soci::session& session);

@@ -1,4 +1,4 @@
-#include "schema/store/event/feed_marks.h"
+#include "schema/store/statements/feed_marks.h"
 
 #include <set>
 

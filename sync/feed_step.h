@@ -38,7 +38,8 @@ struct FeedStepStats {
 /// Marked gifts of one step, and so of one transaction, which may make a request wait.
 inline constexpr std::size_t kMaxMarksPerStep = 200;
 
-/// Publishes what marked gifts have come to. Throws DependencyError of the store.
+/// Publishes what marked gifts have come to, and what became of gift requests and request records. Throws
+/// DependencyError of the store.
 FeedStepStats feed_step(store::Store& store, FeedPlace& place);
 
 }  // namespace giftsync::sync

@@ -1,4 +1,4 @@
-#include "sync/status/feed_step.h"
+#include "sync/feed_step.h"
 
 #include <algorithm>
 #include <string>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "schema/store/store.h"
-#include "sync/status/gift_folds.h"
+#include "sync/crm/gift_folds.h"
 
 namespace giftsync::sync {
 namespace {
@@ -142,7 +142,9 @@ FeedStepStats feed_step(store::Store& store, FeedPlace& place) {
   stats.events = run.events;
   const bool is_end = run.taken < kMaxMarksPerStep;
   // At the end it begins again at once, unless it began there: marks may have come behind it.
-  stats.more = !is_end || place.after != 0;
+  const store::PublishRun requests = store.feed.publish_requests(kMaxMarksPerStep);
+  stats.events += requests.events;
+  stats.more = !is_end || place.after != 0 || requests.taken >= kMaxMarksPerStep;
   place.after = is_end ? 0 : run.last;
   std::size_t at = 0;
   for (const store::FoldedState& state : run.folded) {

@@ -1,4 +1,4 @@
-#include "sync/status/gift_folds.h"
+#include "sync/crm/gift_folds.h"
 
 #include <unordered_map>
 
