@@ -289,8 +289,9 @@ std::optional<std::string> secret_without_store_fault(const config::Settings& se
   std::error_code ignored_error;
   if (!std::filesystem::exists(path, ignored_error)) return std::nullopt;
   return store_location(settings) + ": there is no store, but its server secret is there (" + path +
-         "): restore the store from its backup, or correct store.connection in " + settings.file +
-         "; to begin with an empty store, move the secret away";
+         "): if giftsyncd runs, do not stop it, see \"Store outage\" in troubleshooting.md; otherwise "
+         "restore the store from its backup, or correct store.connection in " +
+         settings.file + "; to begin with an empty store, move the secret away";
 }
 
 std::optional<store::SecretRotation> secret_rotation_of(store::Store& store) {

@@ -365,10 +365,11 @@ void Database::check_usable() {
     opened = file_;
   }
   if (opened && identify_file(dsn_.connection) != opened)
-    throw DependencyError(true, "the store's file " + dsn_.connection +
-                                    " was deleted, moved or replaced while in use: put it back; if "
-                                    "it is lost, restore the store from its "
-                                    "backup and restart giftsyncd");
+    throw DependencyError(true,
+                          "the store's file " + dsn_.connection +
+                              " was deleted, moved or replaced while in use: put it back; a deleted one "
+                              "is whole until giftsyncd stops, see \"Store outage\" in troubleshooting.md; "
+                              "if it is lost, restore the store from its backup and restart giftsyncd");
 }
 
 void Database::checkpoint() {

@@ -88,7 +88,8 @@ TEST(CliDb, NoStoreIsCreatedBesideItsSecret) {
   const auto result = cli.run({"db", "migrate"});
   EXPECT_EQ(result.code, 78);
   EXPECT_THAT(result.err, AllOf(HasSubstr("there is no store, but its server secret is there"),
-                                HasSubstr(cli.path("store.secret")), HasSubstr("restore the store")));
+                                HasSubstr(cli.path("store.secret")), HasSubstr("do not stop it"),
+                                HasSubstr("restore the store from its backup")));
   EXPECT_EQ(cli.run({"db", "version"}).out, "store 0\ncrm none\n");
 }
 
