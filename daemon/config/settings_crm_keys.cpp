@@ -10,6 +10,7 @@
 #include "crm/external_names.h"
 #include "daemon/config/settings_table.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 #include "schema/contact_normalization.h"
 #include "schema/gift_record.h"
 #include "schema/request_record.h"

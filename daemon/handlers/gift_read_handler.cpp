@@ -249,7 +249,8 @@ http::HttpResponse GiftReadHandler::list_changed(const http::HttpRequest& reques
   const auto begin =
       feed_place(store_.feed, state, after, query.updated_since, options_.feed_keep_days, options_.clock());
   if (!begin) return cursor_expired();
-  const store::ChangedGifts changed = store_.feed.list_changed(feed_filter_of(caller), *begin, query.limit.value_or(kDefaultPageRows));
+  const store::ChangedGifts changed =
+      store_.feed.list_changed(feed_filter_of(caller), *begin, query.limit.value_or(kDefaultPageRows));
   store::ConsoleGiftFilter filter = query.filter;
   const std::vector<TransactionId> wanted = std::move(filter.ids);
   filter.ids = {TransactionId{0}};  // of no gift

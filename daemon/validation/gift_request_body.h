@@ -45,7 +45,7 @@ struct GiftRequestBody {
 ///
 /// A member that is null counts as absent; `gift_id` may be a text of digits (HTTP-4). On endpoint A each
 /// recipient needs `gift_redeem_type` = "email" (HTTP-3). On B that member is ignored with a warning, like
-/// any unknown member. `reference` is taken of the request and of each recipient (HTTP-57).
+/// any unknown member. `reference` is taken of the request and of each recipient (HTTP-58).
 tl::expected<GiftRequestBody, BodyError> parse_gift_request_body(std::string_view body, SendMode mode,
                                                                  const GiftRequestLimits& limits);
 

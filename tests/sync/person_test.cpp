@@ -235,7 +235,7 @@ TEST_P(Person, EveryTraceIsFoundAndErased) {
   EXPECT_EQ(scalar("SELECT cast(count(*) AS text) FROM audit_event WHERE action = 'person.erase'"), "1");
 }
 
-// covers: GUARD-17, HTTP-57
+// covers: GUARD-17, HTTP-58
 TEST_P(Person, ReferencesOfAnErasedGiftAreErased) {
   store::NewGiftRequest request;
   request.request.account = {1};

@@ -11,16 +11,33 @@ from http_client import Client
 DOCUMENT = yaml.safe_load((daemon_fixture.ROOT / "docs" / "openapi.yaml").read_text(encoding="utf-8"))
 METHODS = ("GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "OPTIONS")
 VALUES = {"id": "1", "source": "vendor", "number": "R-000001", "connection": "edge", "token": "unknown"}
-MORE = "requests: { enabled: true }\nsources: [{ name: vendor, secret: \"whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz\", fields: { transaction_id: /id, status: /status, occurred_at: /at } }]\n"
+MORE = ('requests: { enabled: true }\nfeed: { enabled: true }\nwebhooks: { allowed_networks: ["127.0.0.0/8"] }\n'
+        'sources: [{ name: vendor, secret: "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz", '
+        'fields: { transaction_id: /id, status: /status, occurred_at: /at } }]\n')
+SCOPES = "send,read,request,webhooks"
+# In place of what an example has: an item of the catalogue, and a URL that needs no name server and where nothing listens.
+PRESENT = {"gift_id": 7, "url": "http://127.0.0.1:9/hook"}
+ENDPOINTS = "/api/v1/webhook_endpoints"
 
 
 def allowed(item):
     return {name.upper() for name in item if name.upper() in METHODS}
 
 
+def request_examples(operation):
+    """Name and body of each example in JSON, with what this test's daemon has."""
+    media = operation["requestBody"]["content"].get("application/json", {})
+    examples = media.get("examples", {"example": {"value": media["example"]}} if "example" in media else {})
+    for name, example in examples.items():
+        if "$ref" in example:
+            example = DOCUMENT["components"]["examples"][example["$ref"].rpartition("/")[2]]
+        yield name, {member: PRESENT.get(member, value) for member, value in example["value"].items()}
+
+
 class OpenApi(daemon_fixture.DaemonTestCase):
     def setUp(self):
         self.fixture = self.new_fixture(more=MORE).seed().start()
+        self.fixture.key = self.fixture.new_key(daemon_fixture.SENDER, "--scope", SCOPES)
         with Client(self.fixture) as client:
             client.send_gift("ada@example.com")
 
@@ -60,18 +77,27 @@ class OpenApi(daemon_fixture.DaemonTestCase):
             operation = item.get("post")
             if not operation or operation.get("security") or "{" in path:  # decisions on what the example's store does not have
                 continue
-            media = operation["requestBody"]["content"].get("application/json")
-            if not media:
-                continue
-            examples = media.get("examples", {"example": {"value": media["example"]}} if "example" in media else {})
-            for name, example in examples.items():
-                if "$ref" in example:
-                    example = DOCUMENT["components"]["examples"][example["$ref"].rpartition("/")[2]]
-                body = {**example["value"], **({"gift_id": 7} if "gift_id" in example["value"] else {})}
+            for name, body in request_examples(operation):
                 with self.subTest(path=path, example=name), Client(self.fixture) as client:
                     response = client.request("POST", path, body=json.dumps(body).encode())
                     self.assertLess(response.status, 300, response)
                     self.check("POST", response, operation)
+
+    # HOOK-13
+    def test_the_examples_of_a_webhook_endpoint_are_accepted(self):
+        with Client(self.fixture) as client:
+            made = client.post(ENDPOINTS, {"name": "shop", "url": PRESENT["url"]})
+            self.assertEqual(made.status, 201, made)
+            one = str(made.json()["data"]["id"])
+            calls = [(method, path, item[method.lower()]) for path, item in DOCUMENT["paths"].items() if path.startswith(ENDPOINTS + "/")
+                     for method in ("POST", "PATCH", "GET", "DELETE") if method.lower() in item]
+            for method, path, operation in sorted(calls, key=lambda call: call[0] == "DELETE"):
+                for name, body in request_examples(operation) if "requestBody" in operation else [("none", None)]:
+                    with self.subTest(method=method, path=path, example=name):
+                        response = client.request(method, path.format(id=one), body=None if body is None else json.dumps(body).encode())
+                        self.assertEqual(response.status, 200, response)
+                        self.check(method, response, operation)
+            self.assertEqual(client.request("GET", f"{ENDPOINTS}/{one}").json()["code"], "unknown_webhook_endpoint")
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ class ReadApi(daemon_fixture.DaemonTestCase):
         self.assertEqual(response.status, expect, response)
         return response.json()
 
-    # API-1, API-2, HTTP-57
+    # API-1, API-2, HTTP-58
     def test_the_gifts_of_a_campaign_that_were_redeemed(self):
         autumn = self.send({"email": "ada@example.com", "reference": "order 17"}, "bea@example.com", utm_campaign_id="autumn",
                            reference="batch 1")

@@ -160,12 +160,12 @@ std::optional<CrmRow> ManagedRowReader::find(const std::string& object, const st
 std::vector<RowResult> ManagedTasks::upsert(std::span<const TaskUpsert> rows) {
   const sql::Dialect dialect = database_.dialect();
   const std::string now = crm::sql_crm::now_expression(dialect);
+  const std::string date = dialect == sql::Dialect::sqlite ? "c8" : "cast(c8 as DATE)";
   const auto insert = [&](const std::string& cells) {
     return "INSERT INTO crm_task (recipienttransactionid, id, whoid, type, status, subject, ownerid, "
            "description, activitydate, whatid, createddate, lastmodifieddate) SELECT cast(c0 as BIGINT), c6, "
            "c1, c2, c3, c4, c5, c7, " +
-           (dialect == sql::Dialect::sqlite ? "c8" : "cast(c8 as DATE)") + ", g.id, " + now + ", " + now +
-           " FROM " + cells +
+           date + ", g.id, " + now + ", " + now + " FROM " + cells +
            " JOIN crm_gift_record g ON g.recipienttransactionid = cast(c0 as BIGINT) WHERE true ON CONFLICT "
            "(recipienttransactionid) DO NOTHING RETURNING recipienttransactionid";
   };

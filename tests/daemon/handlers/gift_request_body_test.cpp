@@ -336,7 +336,7 @@ TEST(GiftRequestBody, CanonicalTextIsEqualForEqualRequests) {
   EXPECT_EQ(accepted(one).canonical, accepted(other).canonical);
 }
 
-// HTTP-57
+// HTTP-58
 TEST(GiftRequestBody, ReferencesAreReadOfTheRequestAndOfEachRecipient) {
   for (const SendMode mode : {SendMode::email, SendMode::urls}) {
     json body = mode == SendMode::email ? body_for_mail() : body_for_urls();
@@ -355,7 +355,7 @@ TEST(GiftRequestBody, ReferencesAreReadOfTheRequestAndOfEachRecipient) {
   }
 }
 
-// HTTP-33, HTTP-57
+// HTTP-33, HTTP-58
 TEST(GiftRequestBody, CanonicalTextStaysWithoutNewMembersAndSaysWhatFormerVersionsRecognised) {
   const GiftRequestBody plain = accepted(body_for_mail());
   EXPECT_EQ(plain.canonical, "gift request 1;7;1;0:,17:rose@edge.example,0:,0:,10:Thank you!,");

@@ -98,7 +98,7 @@ class GiftRequestHandlerTest : public ::testing::Test {
   int gift_ = 7;
 };
 
-// HTTP-33, HTTP-57
+// HTTP-33, HTTP-58
 TEST_F(GiftRequestHandlerTest, ARepeatOfWhatAFormerVersionCreatedGetsItsFirstAnswer) {
   json with = recipient();
   with["reference"] = "order 17";

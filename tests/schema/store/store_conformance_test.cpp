@@ -224,7 +224,7 @@ TEST_P(StoreConformance, ReplaysAnIdempotencyKeyAndRefusesItForAnotherBody) {
   EXPECT_EQ(store().gifts.create(std::span(&first, 1)).front().kind, CreateOutcome::Kind::created);
 }
 
-// HTTP-33, HTTP-57
+// HTTP-33, HTTP-58
 TEST_P(StoreConformance, AKeyOfAFormerVersionComparesWhatThatVersionRecognised) {
   NewGiftRequest first = new_request(1);
   first.idempotency = IdempotencyKey{"key-1", "hash without reference"};
