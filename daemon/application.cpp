@@ -84,7 +84,6 @@ Application::Parts::Parts(const config::Settings& settings, TrustedClock& truste
       [this] { return shared.budgets.period_time(); });
   shared.store.gifts.set_hold_terms(wiring::hold_terms(settings.sending.approval));
   shared.store.gifts.set_test_mail(settings.test.mail_sender);
-  shared.store.keep_feed(settings.feed.enabled);
   shared.store.approver_notices.set_console(settings.console.enabled);
   shared.store.gifts.set_lifecycle_stamp(sync::terms_stamper(wiring::lifecycle_terms(settings.lifecycle),
                                                              settings.lifecycle.expire_unopened_link_days));

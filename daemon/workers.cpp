@@ -10,6 +10,7 @@
 #include "daemon/webhooks/webhook_changes.h"
 #include "daemon/wiring/components_config.h"
 #include "daemon/wiring/org_status.h"
+#include "daemon/wiring/store_preflight.h"
 #include "platform/logging.h"
 #include "platform/text.h"
 #include "schema/store/background_work.h"
@@ -230,6 +231,9 @@ void Workers::check_transaction_ids(UtcMillis now) {
 }
 
 void Workers::start(const StartOptions& options) {
+  if (const auto warning = wiring::webhook_warning(shared_.settings, shared_.store))
+    log_event(LogEvent::settings_warning, *warning);
+  switch_feed();  // before what changes gifts
   store::Store& store = shared_.store;
   store.deliveries.release_leases(options.ended_owners);
   sync_.release_leases(options.ended_owners);
@@ -260,7 +264,6 @@ void Workers::start(const StartOptions& options) {
                   shared_.budgets.count_begun([&worker] { return worker.heartbeat_and_should_run(); });
                   return false;
                 }});
-  switch_feed();
   start_worker(feed, {"feed", kFeedIntervalMillis, [this](PeriodicWorker&) { return publish_feed(); }, [] {},
                       options.should_yield});
   start_worker(maintenance, {"maintenance", kMaintenanceIntervalMillis,
@@ -494,9 +497,15 @@ bool Workers::process_lifecycle() {
 }
 
 /// Of several daemons of a store one may have the feed off: its changes have no marks, so what the others
-/// publish is not whole, and readers begin again as often as this is called.
+/// publish is not whole, and readers begin again as often as this is called. Changes are marked before the
+/// feed is on and until it is off; again after a reload that failed, which may have ended that.
 void Workers::switch_feed() {
-  if (!shared_.store.feed.switch_to(shared_.settings.feed.enabled)) return;
+  store::Store& store = shared_.store;
+  const bool is_on = shared_.settings.feed.enabled;
+  if (is_on) store.keep_feed(true);
+  const bool has_begun = store.feed.switch_to(is_on);
+  store.keep_feed(is_on);
+  if (!has_begun) return;
   log_event(LogEvent::feed_begun,
             fmt::format("the feed of events begins: epoch {}; readers of an older epoch list all gifts first",
                         shared_.store.feed.state().epoch));
@@ -573,6 +582,7 @@ void Workers::repair_clock_skew() {
 
 bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& maintain_endpoints) {
   store::Store& store = shared_.store;
+  switch_feed();  // first: no other fault may keep readers from what it says
   if (shared_.settings.email.undelivered_notice == config::UndeliveredNotice::never)
     store.sender_notices.end();
   repair_clock_skew();
@@ -580,7 +590,6 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
   maintain_endpoints();
   for (const sync::BudgetWarning& warning : shared_.budgets.maintain())
     log_event(LogEvent::budget_used, sync::describe(warning));
-  switch_feed();
   notify_users();
   shared_.gift_log.log_dropped();
   // A call that is repeated after its key was deleted sends a second gift, and a message counts again.

@@ -17,6 +17,7 @@ namespace {
 
 constexpr long kSlowBytesPerSecond = 10;
 constexpr std::size_t kMinCompressedBytes = 1024;
+constexpr std::size_t kMaxHeaderBytes = 256 * 1024;  ///< of a response, with its interim responses
 /// Networks drop connections that were silent for minutes without a sign; a probe keeps them.
 constexpr long kKeepAliveSeconds = 30;
 
@@ -36,6 +37,8 @@ struct Transfer {
   std::string body = {};       ///< of the request, as sent
   std::size_t body_taken = 0;  ///< bytes of it that libcurl has taken
   bool too_large = false;
+  std::size_t header_bytes = 0;  ///< of all responses to the request
+  bool too_many_headers = false;
   const KeepGoing& keep_going;
   const HttpClientOptions& options;
   std::string refused_address = {};  ///< why an address may not be reached
@@ -61,7 +64,14 @@ std::size_t on_body(char* data, std::size_t, std::size_t count, void* user) {
 }
 
 std::size_t on_header(char* data, std::size_t, std::size_t count, void* user) {
-  auto& headers = static_cast<Transfer*>(user)->response.headers;
+  auto& transfer = *static_cast<Transfer*>(user);
+  // libcurl bounds a line, and not in each version the number of lines.
+  transfer.header_bytes += count;
+  if (transfer.header_bytes > kMaxHeaderBytes) {
+    transfer.too_many_headers = true;
+    return 0;
+  }
+  auto& headers = transfer.response.headers;
   const std::string_view line(data, count);
   if (line.starts_with("HTTP/")) headers.clear();  // of a proxy or an interim response
   const std::size_t colon = line.find(':');
@@ -198,20 +208,21 @@ void perform(CURL* handle, bool may_repeat, const HttpClientOptions& options, Tr
   curl_easy_getinfo(handle, CURLINFO_REQUEST_SIZE, &request_bytes);
   response.may_have_arrived = request_bytes > 0;
   response.sent_bytes = transfer.body.size();
+  response.is_too_large = transfer.too_large;
   const bool is_cut = transfer.too_large && options.cuts_body;
   if (result == CURLE_OK || is_cut) {
     long status = 0;
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
     response.status = static_cast<int>(status);
   } else {
-    response.is_too_large = transfer.too_large;
-    response.error = !transfer.refused_address.empty() ? transfer.refused_address
-                     : transfer.too_large ? "more than " + std::to_string(options.max_bytes) + " bytes"
-                     : result == CURLE_SEND_FAIL_REWIND
-                         ? "the server closed the connection without a response"
-                     : result == CURLE_ABORTED_BY_CALLBACK ? "no answer in the time that there was for it"
-                     : *reason != 0                        ? reason
-                                                           : curl_easy_strerror(result);
+    response.error =
+        !transfer.refused_address.empty() ? transfer.refused_address
+        : transfer.too_many_headers ? "more than " + std::to_string(kMaxHeaderBytes) + " bytes of headers"
+        : transfer.too_large        ? "more than " + std::to_string(options.max_bytes) + " bytes"
+        : result == CURLE_SEND_FAIL_REWIND    ? "the server closed the connection without a response"
+        : result == CURLE_ABORTED_BY_CALLBACK ? "no answer in the time that there was for it"
+        : *reason != 0                        ? reason
+                                              : curl_easy_strerror(result);
   }
   curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, static_cast<char*>(nullptr));
 }

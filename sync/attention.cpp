@@ -287,6 +287,15 @@ Findings webhooks_in(const Facts& facts, WebhookState state, const std::string& 
   return found;
 }
 
+Findings webhooks_without_feed(const Facts& facts) {
+  const auto count = std::count_if(
+      facts.webhooks.begin(), facts.webhooks.end(),
+      [](const store::WebhookEndpoint& endpoint) { return endpoint.state != WebhookState::disabled; });
+  if (facts.is_feed_on || count == 0) return {};
+  return {{"no new events come for " + pluralize(count, "webhook") + ", since feed.enabled is false",
+           "set feed.enabled to true and reload, or " + facts.program + "webhook disable NAME"}};
+}
+
 struct Condition {
   const char* name;
   Part part;
@@ -327,6 +336,7 @@ constexpr Condition kConditions[] = {
      [](const Facts& facts) { return webhooks_in(facts, WebhookState::failing, "attempts --failed"); }},
     {"webhooks.disabled", Part::webhooks,
      [](const Facts& facts) { return webhooks_in(facts, WebhookState::disabled, "enable"); }},
+    {"webhooks.feed_off", Part::webhooks, webhooks_without_feed},
 };
 
 }  // namespace

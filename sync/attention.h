@@ -87,6 +87,7 @@ struct AttentionFacts {
   std::int64_t more_used_up_budgets = 0;              ///< beyond those
   std::int64_t waiting_requests = 0;                  ///< gift requests that are held
   std::vector<store::WebhookEndpoint> webhooks = {};  ///< also those that take events
+  bool is_feed_on = true;                             ///< feed.enabled
   bool has_sending_limit = true;  ///< a budget or a burst limits what is sent; no condition
 };
 

@@ -62,17 +62,20 @@ class Publication {
   store::GiftPublication take() { return std::move(made_); }
 
  private:
-  /// The status between two events is that of the times so far.
+  /// The status between two events is that of the times so far. One without a time, which an adopted record
+  /// may have, follows them.
   void add_reached(const FoldedStatus& folded) {
     const std::vector<Status> reached = new_statuses(before_, folded);
+    const bool is_untimed = !folded.times[folded.status] && !before_.has(folded.status);
     StatusTimes times;
     for (const Status status : kAllStatuses)
       if (before_.has(status)) times[status] = folded.times[status];
     for (std::size_t i = 0; i < reached.size(); ++i) {
       times[reached[i]] = folded.times[reached[i]];
-      const bool is_last = i + 1 == reached.size();
+      const bool is_last = i + 1 == reached.size() && !is_untimed;
       add(type_of(reached[i]), is_last ? folded.status : status_of(times));
     }
+    if (is_untimed && !reached.empty()) add(type_of(folded.status), folded.status);
   }
 
   void add_other() {
@@ -106,6 +109,10 @@ class Publication {
 };
 
 }  // namespace
+
+std::string feed_event_id(std::int64_t epoch, std::int64_t seq) {
+  return "evt_" + std::to_string(epoch) + "_" + std::to_string(seq);
+}
 
 store::GiftPublication publication_of(const store::MarkedGift& marked, const FoldedStatus& folded) {
   return Publication(marked, folded).take();

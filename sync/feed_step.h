@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "schema/enums.h"
 #include "schema/store/event/feed.h"
@@ -21,6 +22,9 @@ namespace giftsync::sync {
 /// if it changed without such a time; gift.updated for any other change. No event if nothing has changed.
 /// Pure.
 store::GiftPublication publication_of(const store::MarkedGift& marked, const FoldedStatus& folded);
+
+/// The id of an event for its readers, the same each time: "evt_1796043483_17" (API-12, HOOK-1). Pure.
+std::string feed_event_id(std::int64_t epoch, std::int64_t seq);
 
 /// Where the worker is in the order of the marks: so that gifts which change all the time delay no others.
 struct FeedPlace {

@@ -8,6 +8,7 @@
 #include "daemon/http/json_request.h"
 #include "platform/text.h"
 #include "platform/url_parameters.h"
+#include "sync/feed_step.h"
 
 namespace giftsync::handlers {
 namespace {
@@ -116,12 +117,8 @@ std::optional<FeedCursor> feed_cursor_from(std::string_view text) {
   return FeedCursor{*epoch, *seq};
 }
 
-std::string feed_event_id(std::int64_t epoch, std::int64_t seq) {
-  return fmt::format("evt_{}_{}", epoch, seq);
-}
-
 Json feed_event_json(const store::FeedEvent& event, std::int64_t epoch) {
-  Json json{{"event_id", feed_event_id(epoch, event.seq)},
+  Json json{{"event_id", sync::feed_event_id(epoch, event.seq)},
             {"type", to_word(event.type)},
             {"timestamp", to_rfc3339(event.recorded_at)},
             {"test", event.is_test}};
@@ -197,6 +194,8 @@ http::HttpResponse EventHandler::list_for(const http::HttpRequest& request,
   store::FeedFilter filter = feed_filter_of(caller);
   filter.types = query.types;
   const store::FeedPage page = feed_.list(filter, *after, query.limit);
+  // Events may have been deleted since the place was found.
+  if (!feed_.state().is_place(state.epoch, *after)) return cursor_expired();
   Json events = Json::array();
   for (const store::FeedEvent& event : page.events) events.push_back(feed_event_json(event, state.epoch));
   return http::json_response(200, http::json_text({{"data", std::move(events)},

@@ -27,8 +27,6 @@ struct FeedCursor {
 std::string to_text(const FeedCursor& cursor);
 std::optional<FeedCursor> feed_cursor_from(std::string_view text);
 
-/// The id of an event for its readers, the same each time: "evt_1796043483_17". Pure.
-std::string feed_event_id(std::int64_t epoch, std::int64_t seq);
 /// Pure.
 Json feed_event_json(const store::FeedEvent& event, std::int64_t epoch);
 

@@ -251,6 +251,8 @@ http::HttpResponse GiftReadHandler::list_changed(const http::HttpRequest& reques
   if (!begin) return cursor_expired();
   const store::ChangedGifts changed =
       store_.feed.list_changed(feed_filter_of(caller), *begin, query.limit.value_or(kDefaultPageRows));
+  // Events may have been deleted since the place was found.
+  if (!store_.feed.state().is_place(state.epoch, *begin)) return cursor_expired();
   store::ConsoleGiftFilter filter = query.filter;
   const std::vector<TransactionId> wanted = std::move(filter.ids);
   filter.ids = {TransactionId{0}};  // of no gift
@@ -316,7 +318,10 @@ http::Reply GiftReadHandler::list_gifts(const http::HttpRequest& request, std::s
         };
         if (query.issues.empty() && (query.updated_after || query.updated_since))
           return list_changed(request, caller, std::move(query));
-        return list(request, caller, "gifts", std::move(query), source, feed_cursor());
+        // Before the rows are read; pages behind the first one do not have it.
+        std::optional<Json> cursor;
+        if (query.cursor.empty() && query.issues.empty()) cursor = feed_cursor();
+        return list(request, caller, "gifts", std::move(query), source, cursor);
       });
 }
 

@@ -188,7 +188,9 @@ std::string next_page_url(std::string_view base_url, const http::HttpRequest& re
   for (std::string_view rest = request.query; !rest.empty();) {
     const std::string_view part = rest.substr(0, rest.find('&'));
     rest.remove_prefix(std::min(part.size() + 1, rest.size()));
-    if (!part.empty() && !part.starts_with("cursor=")) query.append(part).append("&");
+    const auto named = parse_url_parameters(part);  // its name may be percent-encoded
+    const bool is_cursor = named && !named->empty() && named->front().first == "cursor";
+    if (!part.empty() && !is_cursor) query.append(part).append("&");
   }
   // It stands between < and > in the header Link.
   for (std::size_t at = 0; (at = query.find_first_of("<>\"", at)) != std::string::npos;)

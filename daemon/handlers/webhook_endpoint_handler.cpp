@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "daemon/handlers/held_request_handler.h"
@@ -22,6 +23,9 @@ using store::WebhookEndpoint;
 
 constexpr std::size_t kPageSize = 100;
 constexpr std::size_t kMaxText = 200;
+/// A test holds its thread while the receiver hangs, and the CRM's calls need the others.
+constexpr int kTestsAtOnce = 2;
+constexpr std::int64_t kTestRetrySeconds = 15;
 
 http::HttpResponse unknown_endpoint() {
   return http::problem("unknown_webhook_endpoint", "The key's account has no such webhook endpoint.");
@@ -204,6 +208,8 @@ store::AuditEvent WebhookEndpointHandler::event_of(const Call& call, const std::
   event.object_kind = "webhook";
   event.object_id = call.endpoint.name;
   event.organization = call.caller.account.organization;
+  // Where events go, as the commands have it.
+  if (verb == "create" || verb == "update") event.detail = "--url " + call.endpoint.url;
   return event;
 }
 
@@ -306,7 +312,12 @@ http::Reply WebhookEndpointHandler::rotate_secret(const http::HttpRequest& reque
 }
 
 http::Reply WebhookEndpointHandler::test(const http::HttpRequest& request, std::string_view id) {
-  return with_endpoint(request, id, true, [this](Call& call) {
+  return with_endpoint(request, id, true, [this](Call& call) -> http::HttpResponse {
+    const std::shared_ptr<void> turn(&tests_, [this](void*) { --tests_; });
+    if (++tests_ > kTestsAtOnce)
+      return http::with_retry_after(
+          http::problem("rate_limited", "Tests of other webhooks are under way. Nothing was posted."),
+          kTestRetrySeconds);
     const auto posted =
         webhooks::test_webhook(store_, call.endpoint, options_.post, options_.unseal, call.now);
     if (!posted)
@@ -363,7 +374,9 @@ http::Reply WebhookEndpointHandler::disable(const http::HttpRequest& request, st
     });
     if (!body) return body.error();
     const std::string reason = body->reason.empty() ? "by " + call.caller.account.email : body->reason;
-    webhooks::disable_webhook(store_, call.endpoint, reason, event_of(call, "disable"), call.now);
+    store::AuditEvent event = event_of(call, "disable");
+    event.detail = reason;
+    webhooks::disable_webhook(store_, call.endpoint, reason, event, call.now);
     return shown(call.endpoint.id);
   });
 }

@@ -4,6 +4,7 @@
 // about endpoints of their account.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -61,6 +62,7 @@ class WebhookEndpointHandler {
   store::Store& store_;
   http::Authenticator& authenticator_;
   const WebhookEndpointOptions options_;
+  std::atomic<int> tests_ = 0;  ///< under way
 };
 
 }  // namespace giftsync::handlers

@@ -246,7 +246,7 @@ std::string ending_of(const content::Messages& messages, const store::SenderNoti
   state.status = Status::undelivered;
   state.times[Status::sent] = notice.sent_at;
   state.times[Status::undelivered] = notice.undelivered_at;
-  const auto next = sync::next_outcome(*terms, state, std::nullopt);
+  const auto next = sync::next_outcome(*terms, state, std::nullopt, notice.extended_until);
   if (!next) return "";
   return messages.text(next->status == Status::refunded ? "undelivered_refund" : "undelivered_expiry",
                        {{"date", messages.date(next->at)}});

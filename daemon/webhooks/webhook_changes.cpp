@@ -122,8 +122,10 @@ Checked<std::string> rotate_webhook_secret(store::Store& store, WebhookEndpoint 
   endpoint.previous_secret = grace_millis > 0 ? endpoint.secret : std::string();
   endpoint.previous_until = grace_millis > 0 ? std::optional(now + grace_millis) : std::nullopt;
   endpoint.secret = seal(secret);
-  store.webhooks.replace_secrets(endpoint, audit);
-  return secret;
+  if (store.webhooks.replace_secrets(endpoint, audit)) return secret;
+  return refused("", "rotation_in_progress",
+                 "The secret or the server secret was rotated at this moment, or the webhook was deleted; "
+                 "look at it, then try again.");
 }
 
 WebhookBacklog backlog_of(const store::FeedState& feed, const WebhookEndpoint& endpoint) {

@@ -7,6 +7,7 @@
 #include "platform/json.h"
 #include "platform/visible_text.h"
 #include "schema/enums.h"
+#include "sync/feed_step.h"
 
 namespace giftsync::webhooks {
 namespace {
@@ -59,12 +60,8 @@ AddressCheck check_of(const std::string& url, const PostOptions& options) {
 
 }  // namespace
 
-std::string event_id(std::int64_t epoch, std::int64_t seq) {
-  return fmt::format("evt_{}_{}", epoch, seq);
-}
-
 std::string event_body(std::int64_t epoch, const store::FeedEvent& event, const store::Gift* gift) {
-  Json data = {{"event_id", event_id(epoch, event.seq)},
+  Json data = {{"event_id", sync::feed_event_id(epoch, event.seq)},
                {"change", {{"from", text_json(event.status_before)}, {"to", text_json(event.status_after)}}}};
   const std::string type(to_word(event.type));
   if (type.starts_with("gift.")) {
@@ -72,8 +69,10 @@ std::string event_body(std::int64_t epoch, const store::FeedEvent& event, const 
     data["recipient_transaction_id"] = event.object;
     data["gift"] = gift == nullptr ? Json(nullptr) : gift_json(*gift);
   } else {
-    if (event.object != 0) data["gift_request_id"] = event.object;
-    if (!event.record.empty()) data["record"] = event.record;
+    // Named as in the feed.
+    if (type.starts_with("gift_request.")) data["gift_request_id"] = event.object;
+    if (!event.record.empty())
+      data[type.starts_with("request_record.") ? "request_record_id" : "record"] = event.record;
   }
   return text_of({{"type", type},
                   {"timestamp", to_rfc3339(event.recorded_at)},

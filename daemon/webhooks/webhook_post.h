@@ -26,8 +26,6 @@ struct PostOptions {
   std::int64_t timeout_millis = 15'000;
 };
 
-/// "evt_1_48213": the same at each attempt (HOOK-1).
-std::string event_id(std::int64_t epoch, std::int64_t seq);
 /// The body. `gift`: as it is now; null for events of something else, and of a gift that was deleted.
 std::string event_body(std::int64_t epoch, const store::FeedEvent& event, const store::Gift* gift);
 /// The body of a test, whose type is endpoint.test.

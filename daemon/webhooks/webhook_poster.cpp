@@ -3,11 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
 
+#include "platform/dependency_error.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
+#include "sync/feed_step.h"
 
 namespace giftsync::webhooks {
 namespace {
@@ -33,6 +39,15 @@ store::FeedFilter filter_of(const WebhookEndpoint& endpoint) {
   return filter;
 }
 
+/// Whether an admin has changed what the attempts of a batch depend on.
+bool is_changed(const WebhookEndpoint& before, const WebhookEndpoint& now) {
+  const auto parts = [](const WebhookEndpoint& endpoint) {
+    return std::tie(endpoint.url, endpoint.types, endpoint.secret, endpoint.previous_secret, endpoint.epoch,
+                    endpoint.position, endpoint.state, endpoint.state_since);
+  };
+  return parts(before) != parts(now);
+}
+
 store::AuditEvent disabled_event(const WebhookEndpoint& endpoint, UtcMillis now) {
   store::AuditEvent event;
   event.occurred_at = now;
@@ -56,17 +71,48 @@ struct WebhookPoster::Job {
 };
 
 struct WebhookPoster::Batch {
+  using SteadyTime = std::chrono::steady_clock::time_point;
+
   WebhookEndpoint endpoint;
   std::int64_t scanned = 0;
   bool has_more = false;
   std::vector<Job> jobs = {};  ///< retries first
   std::vector<std::int64_t> lost = {};
+  std::set<std::int64_t> repeated = {};  ///< behind the position, and waiting or given up: of a replay
   std::map<TransactionId, store::Gift> gifts = {};
   std::vector<std::string> secrets = {};
   std::optional<sync::WebhookBatch> rules = {};  ///< guarded by mutex while connections post
   std::mutex mutex = {};
   std::exception_ptr fault = {};  ///< guarded by mutex
   Posted last_failure = {};       ///< guarded by mutex
+  const SteadyTime loaded_at = std::chrono::steady_clock::now();
+  SteadyTime checked_at = loaded_at;  ///< guarded by mutex
+  bool is_outdated = false;           ///< guarded by mutex
+
+  static bool is_due(SteadyTime since, std::int64_t millis) {
+    return std::chrono::steady_clock::now() - since >= std::chrono::milliseconds(millis);
+  }
+  /// Whether the endpoint is as it was read. A slow receiver makes a batch last for minutes, and neither the
+  /// former URL nor a leaked secret may be used for so long.
+  bool is_current(store::Store& store, std::int64_t refresh_millis) {
+    const std::lock_guard lock(mutex);
+    if (is_outdated || !is_due(checked_at, refresh_millis)) return !is_outdated;
+    const auto found = store.webhooks.find(endpoint.id);
+    checked_at = std::chrono::steady_clock::now();
+    is_outdated = !found || is_changed(endpoint, *found);
+    return !is_outdated;
+  }
+  /// The gift of an event as it is now; nullopt when it is about none, or was deleted.
+  std::optional<store::Gift> gift_of(store::Store& store, const store::FeedEvent& event,
+                                     std::int64_t refresh_millis) const {
+    if (!to_word(event.type).starts_with("gift.")) return std::nullopt;
+    const TransactionId id{event.object};
+    const auto loaded = gifts.find(id);
+    if (!is_due(loaded_at, refresh_millis))
+      return loaded == gifts.end() ? std::nullopt : std::optional(loaded->second);
+    std::vector<store::Gift> found = store.gifts.find(std::vector{id});
+    return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
+  }
 };
 
 WebhookPoster::WebhookPoster(store::Store& store, std::int64_t endpoint, PosterOptions options)
@@ -111,6 +157,12 @@ void WebhookPoster::load(Batch& batch, std::size_t places) {
   if (is_failing && page.events.empty() && !page.has_more) {
     if (auto retry = store_.webhooks.next_retry(endpoint.id)) retries.push_back(*retry);
   }
+  for (const WebhookRetry& retry : store_.webhooks.list_retries(endpoint.id, endpoint.position, places))
+    batch.repeated.insert(retry.seq);
+  std::erase_if(retries, [&](const WebhookRetry& retry) {
+    return std::any_of(page.events.begin(), page.events.end(),
+                       [&](const store::FeedEvent& event) { return event.seq == retry.seq; });
+  });
   std::vector<std::int64_t> seqs;
   for (const WebhookRetry& retry : retries) seqs.push_back(retry.seq);
   std::map<std::int64_t, store::FeedEvent> of_retries;
@@ -155,6 +207,9 @@ void WebhookPoster::post_all(Batch& batch, const std::function<bool()>& keep_goi
     threads.emplace_back([this, &batch, &keep_going, jobs = of_connection[i], client = clients_[i].get()] {
       try {
         post_jobs(batch, jobs, *client, keep_going);
+      } catch (const DependencyError&) {
+        // Without the store no attempt begins. What was posted is saved if it is back by then; otherwise
+        // saving fails.
       } catch (...) {
         const std::lock_guard lock(batch.mutex);
         batch.fault = std::current_exception();
@@ -174,12 +229,12 @@ void WebhookPoster::post_jobs(Batch& batch, std::vector<Job*> jobs, WebhookClien
       const std::lock_guard lock(batch.mutex);
       if (!batch.rules->may_begin()) return;
     }
+    if (!batch.is_current(store_, options_.refresh_millis)) return;
     const store::FeedEvent& event = job->event;
-    const auto gift = batch.gifts.find(TransactionId{event.object});
-    const bool has_gift = to_word(event.type).starts_with("gift.") && gift != batch.gifts.end();
-    Posted posted = client.post(event_id(endpoint.epoch, event.seq),
-                                event_body(endpoint.epoch, event, has_gift ? &gift->second : nullptr),
-                                batch.secrets, options_.clock(), keep_going);
+    const auto gift = batch.gift_of(store_, event, options_.refresh_millis);
+    Posted posted = client.post(sync::feed_event_id(endpoint.epoch, event.seq),
+                                event_body(endpoint.epoch, event, gift ? &*gift : nullptr), batch.secrets,
+                                options_.clock(), keep_going);
     if (posted.response.status == 0 && !keep_going()) return;  // a stop is no fault of the receiver
     const WebhookOutcome outcome = sync::outcome_of(posted.response);
     const std::lock_guard lock(batch.mutex);
@@ -203,10 +258,13 @@ bool WebhookPoster::save(Batch& batch) {
   after.state = standing.state;
   after.state_since = standing.state_since;
   after.failures = standing.failures;
-  after.next_attempt_at = now;
-  after.reason.clear();
-  if (standing.state != WebhookState::active) {
-    after.reason = truncated(batch.last_failure.describe(), kReasonCodePoints);
+  const bool has_tried = std::any_of(batch.jobs.begin(), batch.jobs.end(),
+                                     [](const Job& job) { return job.posted.has_value(); });
+  if (standing.state == WebhookState::active) {
+    after.next_attempt_at = now;
+    after.reason.clear();
+  } else if (has_tried) {  // else events of other types were passed: the next one is due
+    after.reason = visible_text(truncated(batch.last_failure.describe(), kReasonCodePoints));
     after.next_attempt_at = now + sync::failing_wait(standing.failures, batch.last_failure.response);
   }
   results.ended = batch.lost;
@@ -220,16 +278,18 @@ bool WebhookPoster::save(Batch& batch) {
     results.attempts.push_back({before.id, 0, job.event.seq, attempt, job.posted->started_at,
                                 job.posted->millis, response.status, job.posted->error, job.posted->body,
                                 !is_accepted});
-    if (job.retry && is_accepted) results.ended.push_back(job.event.seq);
+    if (is_accepted && (job.retry || batch.repeated.contains(job.event.seq)))
+      results.ended.push_back(job.event.seq);
     const bool is_row =
         job.retry ? !is_accepted && !tests : std::binary_search(failed.begin(), failed.end(), job.event.seq);
     if (!is_row) continue;
     const auto wait = sync::retry_wait(attempt, response, options_.random());
     results.retries.push_back({job.event.seq, attempt, wait ? std::optional(now + *wait) : std::nullopt});
     if (!wait)
-      add_line(LogEvent::webhook_event_given_up, before,
-               fmt::format("{} was refused {} times and is given up: {}",
-                           event_id(before.epoch, job.event.seq), attempt, job.posted->describe()));
+      add_line(
+          LogEvent::webhook_event_given_up, before,
+          fmt::format("{} was refused {} times and is given up: {}",
+                      sync::feed_event_id(before.epoch, job.event.seq), attempt, job.posted->describe()));
   }
   if (standing.state != before.state) {
     if (standing.state == WebhookState::active)
@@ -244,7 +304,8 @@ bool WebhookPoster::save(Batch& batch) {
   const bool has_changed =
       after.position != before.position || !results.attempts.empty() || !batch.lost.empty();
   if (has_changed) store_.webhooks.save(results);
-  return batch.has_more && after.position != before.position && standing.state == WebhookState::active;
+  return (batch.has_more || batch.is_outdated) && after.position != before.position &&
+         (standing.state == WebhookState::active || !has_tried);
 }
 
 bool WebhookPoster::step(const std::function<bool()>& keep_going) {

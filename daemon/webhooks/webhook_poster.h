@@ -29,6 +29,9 @@ struct PosterOptions {
   /// Whether this daemon alone posts to the endpoint now and for as long as an attempt takes; asked before
   /// each attempt, and renews the lease. Any thread.
   std::function<bool()> may_post;
+  /// An attempt that begins later than that after the store was read reads it again: what an admin has
+  /// changed ends the batch, and the gift is as it is now.
+  std::int64_t refresh_millis = 2'000;
 };
 
 class WebhookPoster {

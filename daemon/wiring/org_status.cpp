@@ -249,6 +249,7 @@ sync::AttentionFacts attention_facts(const config::Settings& settings, store::St
   facts.paused_credentials = store.credentials.list_paused(now);
   facts.waiting_requests = store.held.count_waiting();
   facts.webhooks = store.webhooks.list();
+  facts.is_feed_on = settings.feed.enabled;
   facts.shared_replies =
       sync::shared_replies(store.deliveries.failed_mails(now - sync::kSharedReplyMillis), now);
   constexpr std::array kHeld{DeliveryState::held};

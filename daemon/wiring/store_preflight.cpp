@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <deque>
@@ -18,6 +19,7 @@
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/server_secret.h"
 #include "platform/logging.h"
+#include "platform/text.h"
 #include "schema/sql/connection_check.h"
 #include "schema/sql/database.h"
 #include "schema/store/store.h"
@@ -142,6 +144,18 @@ std::vector<std::string> server_warnings(const config::Settings& settings) {
   return warnings;
 }
 
+std::optional<std::string> webhook_warning(const config::Settings& settings, store::Store& store) {
+  if (settings.feed.enabled) return std::nullopt;
+  const auto endpoints = store.webhooks.list();
+  const auto count = static_cast<std::int64_t>(std::count_if(
+      endpoints.begin(), endpoints.end(),
+      [](const store::WebhookEndpoint& endpoint) { return endpoint.state != WebhookState::disabled; }));
+  if (count == 0) return std::nullopt;
+  return fmt::format(
+      "{} is false, so no new events come for {}; set it to true, or disable {} (giftsyncctl webhook list)",
+      key_location(settings, "feed.enabled"), pluralize(count, "webhook"), count == 1 ? "it" : "them");
+}
+
 DatabaseFindings check_databases(const config::Settings& settings) {
   DatabaseFindings findings;
   const store::ServerCheck server_check(store_dsn(settings.store), server_file_of_daemon(settings));
@@ -175,6 +189,7 @@ DatabaseFindings check_databases(const config::Settings& settings) {
   if (version == store::kStoreVersion) {
     store::Store store(store_dsn(settings.store));
     if (auto fault = server_secret_fault(settings, store)) findings.faults.push_back(std::move(*fault));
+    if (auto warning = webhook_warning(settings, store)) findings.warnings.push_back(std::move(*warning));
   }
   return findings;
 }

@@ -14,6 +14,10 @@
 #include "schema/sql/database_file.h"
 #include "schema/sql/dsn.h"
 
+namespace giftsync::store {
+class Store;
+}
+
 namespace giftsync::wiring {
 
 /// "FILE:LINE: store.connection: ...": the folder of the store's file, or of a CRM's own SQLite file, does
@@ -55,6 +59,10 @@ struct DatabaseFindings {
 /// The same for store and CRM. Creates and upgrades nothing. Throws DependencyError when one is
 /// unreachable.
 DatabaseFindings check_databases(const config::Settings& settings);
+
+/// "FILE:LINE: feed.enabled: ...": there are webhooks, but no events to post (HOOK-13). Throws
+/// DependencyError.
+std::optional<std::string> webhook_warning(const config::Settings& settings, store::Store& store);
 
 /// True if the path exists, or if this user may not know.
 bool store_file_exists(const std::string& path);

@@ -67,7 +67,10 @@ std::optional<FileRefusal> refused_access(const std::string& path, int mode) {
 }
 
 std::optional<FileRefusal> refused_database_file(const std::string& path) {
-  const std::string folder = std::filesystem::absolute(path).parent_path().string();
+  // Called where a fault is described already: an own error would take its place.
+  std::error_code error;
+  const std::string folder = std::filesystem::absolute(path, error).parent_path().string();
+  if (error) return std::nullopt;
   struct stat facts {};
   const bool has_folder = ::stat(folder.c_str(), &facts) == 0;
   if (!has_folder && errno == ENOENT)

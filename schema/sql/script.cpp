@@ -20,6 +20,8 @@ std::string lines_of_dialect(Dialect dialect, std::string_view script, ScriptPar
     script.remove_prefix(end == std::string_view::npos ? script.size() : end + 1);
     if (line == "--@end") {
       skipping = is_background;
+    } else if (line == "--@after_background") {
+      continue;  // of the script as a whole (schema/store/store.h), not the beginning of a block
     } else if (line.starts_with("--@")) {
       skipping = line != marker && !(is_background && line == background);
     } else if (!skipping) {

@@ -106,8 +106,8 @@ struct CrmFailureClass {
 /// Any thread.
 class ConsoleGifts {
  public:
-  /// How many gifts one call of list() looks at; of a filter with ids, an address, a request, a reference or
-  /// undelivered_since, of those that an index has for it (CON-47).
+  /// How many gifts one call of list() looks at; of a filter with ids, an address, a request, a reference
+  /// that no more have, or undelivered_since, of those that an index has for it (CON-47).
   static constexpr std::int64_t kScanBudget = 30'000;
   static constexpr std::size_t kMaxFailures = 10'000;
 

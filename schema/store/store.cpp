@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <sstream>
 
 #include "embedded/giftsync_schema_store.h"
 #include "platform/text.h"
@@ -193,11 +194,74 @@ void make_background_parts_of_new_store(soci::session& session, MigrationScripts
   write_metadata(session, kBackgroundFact, std::to_string(scripts.size()) + " 0 0");
 }
 
+struct AddedColumn {
+  std::string table;
+  std::string column;
+};
+
+/// Of "ALTER TABLE table ADD COLUMN column ..."; nothing of another statement.
+std::optional<AddedColumn> added_column(const std::string& statement) {
+  std::array<std::string, 6> words;
+  std::istringstream text(statement);
+  for (std::string& word : words) text >> word;
+  if (words[0] != "ALTER" || words[1] != "TABLE" || words[3] != "ADD" || words[4] != "COLUMN")
+    return std::nullopt;
+  return AddedColumn{words[2], words[5]};
+}
+
+/// On PostgreSQL.
+bool has_column(soci::session& session, const AddedColumn& added) {
+  return sql::has_row(
+      session,
+      "pg_attribute WHERE attrelid = to_regclass(:name) AND attname = :column_name AND NOT attisdropped",
+      use(added.table), use(added.column));
+}
+
+/// A wait that ends lets those pass that came meanwhile.
+void add_column(sql::Database& database, const AddedColumn& added, const std::string& statement) {
+  constexpr int kMaxAttempts = 10;
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return database.write([&](soci::session& session) {
+        lock_migration(session);
+        if (!has_table(session, added.table) || has_column(session, added)) return;
+        session << "SET LOCAL lock_timeout TO 1500";
+        session << statement;
+      });
+    } catch (const DependencyError& fault) {
+      if (!fault.transient() || attempt == kMaxAttempts) throw;
+    }
+  }
+}
+
+/// PostgreSQL alone: adds each column in a transaction of its own, which waits for one table and holds no
+/// other. One transaction for all would be in a deadlock with the writers of a daemon beside it, which lock
+/// the same tables in another order. A daemon of the former version does not notice the columns, and what a
+/// kill leaves is gone on with.
+void add_missing_columns(sql::Database& database, MigrationScripts scripts) {
+  for (const std::string_view script : scripts) {
+    for (const std::string& statement : sql::statements_of(database.dialect(), script)) {
+      const std::optional<AddedColumn> added = added_column(statement);
+      if (added) add_column(database, *added, statement);
+    }
+  }
+}
+
+void run_missing_statements(soci::session& session, std::string_view script) {
+  const bool is_postgresql = sql::Dialect(session) == sql::Dialect::postgresql;
+  for (const std::string& statement : sql::statements_of(session, script)) {
+    const std::optional<AddedColumn> added = added_column(statement);
+    if (!is_postgresql || !added || !has_column(session, *added)) session << statement;
+  }
+}
+
 void run_missing_scripts(const sql::Dsn& dsn, MigrationScripts scripts) {
   const int newest = static_cast<int>(scripts.size());
   sql::Database database(dsn);
   const int found = database.read([&](soci::session& session) { return checked_version(session, scripts); });
   if (found == newest) return;
+  if (found > 0 && found < newest && database.dialect() == sql::Dialect::postgresql)
+    add_missing_columns(database, scripts.subspan(static_cast<std::size_t>(found)));
   database.write([&](soci::session& session) {
     lock_migration(session);
     const int version = checked_version(session, scripts);
@@ -210,7 +274,7 @@ void run_missing_scripts(const sql::Dsn& dsn, MigrationScripts scripts) {
     }
     if (version == newest) return;  // another process was first
     for (const std::string_view script : scripts.subspan(static_cast<std::size_t>(version)))
-      sql::run_script(session, script);
+      run_missing_statements(session, script);
     if (version == 0) make_background_parts_of_new_store(session, scripts);
     write_metadata(session, "version", std::to_string(newest));
     write_metadata(session, "schema_fingerprint", fingerprint(session, scripts));

@@ -156,9 +156,9 @@ using MigrationScripts = std::span<const std::string_view>;
 /// not made by these scripts. A version beyond the scripts is returned without that check.
 int read_store_version(const sql::Dsn& dsn, MigrationScripts scripts);
 
-/// Runs the scripts that the store lacks, in one transaction, and records the version and the fingerprint of
-/// the scripts. Throws IncompatibleStoreError, without a change, when the store is newer than the scripts or
-/// was not made by them.
+/// Runs the scripts that the store lacks, in one transaction (on PostgreSQL each column before, in one of its
+/// own), and records the version and the fingerprint of the scripts. Throws IncompatibleStoreError, without a
+/// change, when the store is newer than the scripts or was not made by them.
 /// A script with the line "--@after_background" waits until the background parts of those before it are done.
 void run_migration(
     const sql::Dsn& dsn, MigrationScripts scripts, const SayMigration& say = [](const std::string&) {});

@@ -50,10 +50,12 @@ crm::DecisionQuestions questions_about(const std::vector<const Gift*>& gifts,
   return questions;
 }
 
-std::vector<std::int64_t> gifts_of_sender(const std::vector<const Gift*>& gifts, const std::string& key) {
+/// `key`: as of sender_key().
+std::vector<std::int64_t> gifts_of_sender(const SyncRules& rules, const std::vector<const Gift*>& gifts,
+                                          const std::string& key) {
   std::vector<std::int64_t> ids;
   for (const Gift* gift : gifts)
-    if (email_key(gift->request.sender_email) == key) ids.push_back(gift->transaction.id.value);
+    if (sender_key(rules, gift->request.sender_email) == key) ids.push_back(gift->transaction.id.value);
   return ids;
 }
 
@@ -67,7 +69,7 @@ void add_senders(const SyncRules& rules, const std::vector<const Gift*>& gifts,
     if (users[i].empty())
       warnings.push_back({LogEvent::gift_sender_unknown,
                           "no CRM user has the address " + sender_keys[i] + ": Sender stays empty",
-                          {LogField("gift", gifts_of_sender(gifts, sender_keys[i])).not_in_text()}});
+                          {LogField("gift", gifts_of_sender(rules, gifts, sender_keys[i])).not_in_text()}});
     sender_ids[sender_keys[i]] = users[i].empty() ? "" : users[i].front().id;
   }
   for (std::size_t i = 0; i < gifts.size(); ++i) {
@@ -562,9 +564,10 @@ std::vector<SyncClose> write_records(const SyncContext& context, const std::vect
       of_kind.add(std::move(row), std::move(close));
     }
   }
+  // Both before anything is written: a question that fails leaves the batch to be repeated as it was.
   assign_owners(context, batch);
-  upsert_records(context, gifts, batch, stats);
   assign_owners(context, written);
+  upsert_records(context, gifts, batch, stats);
   for (std::size_t i = 0; i < written.rows.size(); ++i) {
     batch.add(std::move(written.rows[i]), std::move(written.closes[i]));
     batch.task_owners.push_back(std::move(written.task_owners[i]));

@@ -232,7 +232,7 @@ namespace {
 
 /// Why the gift cannot be extended until then, or that it need not be.
 std::optional<ActionResult> extend_problem(const store::MailContext& view, const FoldedStatus& state,
-                                           UtcMillis until) {
+                                           UtcMillis until, UtcMillis now) {
   if (is_sent_elsewhere(view)) return refused(kSentElsewhere, Kind::unknown);
   if (is_ended(state)) return refused("it was " + describe_status(state, state.status));
   if (view.gift.request.is_test)
@@ -244,13 +244,17 @@ std::optional<ActionResult> extend_problem(const store::MailContext& view, const
   if (state.status == Status::undelivered) delivered.status = Status::sent;
   const UtcMillis by_terms = next_outcome(*terms, delivered, std::nullopt)->at;
   const UtcMillis present = std::max(by_terms, view.gift.transaction.extended_until.value_or(by_terms));
-  if (until == present) return refused("it can be accepted until then already", Kind::already);
+  // Also the extension of a repeated call, when its opening has moved the expiry further meanwhile.
+  if (until == present || until == view.gift.transaction.extended_until)
+    return refused("it can be accepted until then already", Kind::already);
   if (until < present)
     return refused("it can be accepted until " + to_rfc3339(present) + ", and its time is not shortened");
   if (until > by_terms + kMostExtensionMillis)
     return refused("by its terms it expires on " + to_rfc3339(by_terms) +
                    ", and it can be extended by at most 365 days, until " +
                    to_rfc3339(by_terms + kMostExtensionMillis));
+  // A gift whose expiry was voided may be past all its times: this would end it.
+  if (until <= now) return refused(to_rfc3339(until) + " has passed");
   return std::nullopt;
 }
 
@@ -261,7 +265,7 @@ ActionResult extend(store::Store& store, const ExtendAction& action, UtcMillis n
   store.lifecycle.enqueue_mail(action.gift, now, [&](const store::MailContext& view) {
     const FoldedStatus state = state_of(view);
     std::optional<store::MailOrder> order;
-    if (auto problem = extend_problem(view, state, action.until)) {
+    if (auto problem = extend_problem(view, state, action.until, now)) {
       result = std::move(*problem);
     } else {
       const store::RecipientTransaction& before = view.gift.transaction;

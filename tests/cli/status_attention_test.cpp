@@ -247,6 +247,22 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
        },
        "2 gifts cannot be written to the CRM; most often: task: refused"},
       {[](StatusReport& report) { report.facts.sync.waiting = 2; }, ""},
+      // HOOK-13
+      {[](StatusReport& report) {
+         report.facts.is_feed_on = false;
+         report.facts.webhooks.resize(1);
+         report.facts.webhooks.back().state = WebhookState::disabled;
+         report.facts.webhooks.back().name = "crm";
+         report.facts.webhooks.back().state_since = kNow;
+       },
+       "webhook crm is disabled since 2026-11-21 12:31 UTC"},
+      {[](StatusReport& report) {
+         report.facts.is_feed_on = false;
+         report.facts.webhooks.resize(2);
+       },
+       "no new events come for 2 webhooks, since feed.enabled is false"},
+      {[](StatusReport& report) { report.facts.is_feed_on = false; }, ""},
+      {[](StatusReport& report) { report.facts.webhooks.resize(2); }, ""},
       {source("failing"), "source vendor is failing"},
       {source("invalid"), "source vendor is invalid"},
       {source("over_limit"), "source vendor is over_limit"},

@@ -271,6 +271,19 @@ TEST(HttpClient, ALongBodyIsCutAndItsStatusCounts) {
   EXPECT_EQ(server.requests().at(0).find("Accept-Encoding"), std::string::npos);
 }
 
+// HOOK-4
+TEST(HttpClient, HeadersWithoutEndAreAFault) {
+  std::string headers;
+  for (int i = 0; i < 300; ++i) headers += "X-" + std::to_string(i) + ": " + std::string(1'000, 'a') + "\r\n";
+  tests::ScriptedServer server([&](std::size_t, const auto&) {
+    return "HTTP/1.1 200 OK\r\n" + headers + "Content-Length: 0\r\n\r\n";
+  });
+  HttpClient client({});
+  const HttpResponse response = client.send({.url = server.url()});
+  EXPECT_EQ(response.status, 0);
+  EXPECT_FALSE(response.error.empty());
+}
+
 TEST(HttpClient, UrlsAreTakenApart) {
   const auto parts = url_parts("HTTPS://Ana:pw@[2001:DB8::1]:8443/a?b#c").value();
   EXPECT_EQ(parts.scheme, "https");

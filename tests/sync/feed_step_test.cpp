@@ -74,6 +74,21 @@ TEST(FeedStep, AMadeGiftIsSent) {
 }
 
 // API-11
+TEST(FeedStep, AStatusWithoutATimeHasItsEvent) {
+  MarkedGift marked = gift();
+  marked.was_made = true;
+  marked.gift.transaction.untimed_status = Status::redeemed;  // an adopted record's
+  marked.spans = {span(Status::delivered, 10)};
+  const store::GiftPublication made = publication(marked);
+  EXPECT_THAT(texts(made.events), ElementsAre("gift.sent >sent 2", "gift.delivered sent>delivered 2",
+                                              "gift.redeemed delivered>redeemed 2"));
+  marked = after(marked, made);
+  EXPECT_THAT(texts(publication(marked).events), IsEmpty());
+  marked.spans.push_back(span(Status::opened, 20));
+  EXPECT_THAT(texts(publication(marked).events), ElementsAre("gift.opened redeemed>redeemed 3"));
+}
+
+// API-11
 TEST(FeedStep, ABacklogMergesNoStatus) {
   MarkedGift marked = gift();
   marked.was_made = true;

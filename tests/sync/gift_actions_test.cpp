@@ -1,6 +1,7 @@
 // Resend and cancel against a real store: nothing is sent twice or lost, and a refusal says why.
 #include "sync/gift/gift_actions.h"
 
+#include <array>
 #include <thread>
 
 #include "tests/support/lifecycle_fixture.h"
@@ -11,6 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 using Kind = ActionResult::Kind;
 
 class GiftActions : public tests::LifecycleFixture {
@@ -86,6 +88,53 @@ TEST_P(GiftActions, AnExtendedGiftExpiresThenAndAnEndedOneIsNotExtended) {
   EXPECT_EQ(late.kind, Kind::refused);
   EXPECT_THAT(late.reason, HasSubstr("it was expired on"));
   EXPECT_EQ(extend(*store_, {{99'999}, until, "root"}, now_).kind, Kind::unknown);
+}
+
+// LIFE-23
+TEST_P(GiftActions, ATimeThatHasPassedExtendsNothing) {
+  const TransactionId id = send(1).front();
+  deliver();
+  sync();
+  const UtcMillis own = *claimable_until(gift(id));
+  now_ = own + 10 * kDayMillis;  // the timer has not run
+  const ActionResult past = extend(*store_, {id, own + kDayMillis, "root"}, now_);
+  EXPECT_EQ(past.kind, Kind::refused);
+  EXPECT_THAT(past.reason, HasSubstr("has passed"));
+  EXPECT_EQ(gift(id).transaction.extended_until, std::nullopt);
+  EXPECT_EQ(extend(*store_, {id, now_ + kDayMillis, "root"}, now_).kind, Kind::done);
+  EXPECT_EQ(run_timers().expired, 0u);
+}
+
+// LIFE-23, API-6
+TEST_P(GiftActions, AnExtendMayBeRepeatedAfterAnOpeningThatGivesMoreTime) {
+  const TransactionId id = send(1).front();
+  deliver();
+  const UtcMillis until = *claimable_until(gift(id)) + kDayMillis;
+  ASSERT_EQ(extend(*store_, {id, until, "root"}, now_).kind, Kind::done);
+  now_ = until - kDayMillis;
+  ASSERT_EQ(record_opened(store_->changes, id, now_), store::ConditionalOutcome::accepted);
+  sync();
+  ASSERT_GT(*claimable_until(gift(id)), until);
+  EXPECT_EQ(extend(*store_, {id, until, "root"}, now_).kind, Kind::already);
+  EXPECT_EQ(extend(*store_, {id, until + 1, "root"}, now_).kind, Kind::refused) << "it is not shortened";
+}
+
+// API-6, API-8
+TEST_P(GiftActions, OfTwoResendsAtOnceWithTheSameETagOneMails) {
+  for (int round = 0; round < 10; ++round) {
+    const TransactionId id = send(1).front();
+    deliver();
+    ResendAction action{id, {}, "root"};
+    action.seen = GiftVersion{gift(id).transaction.version, 1};
+    std::array<Kind, 2> kinds{};
+    std::array<std::thread, 2> callers;
+    for (std::size_t i = 0; i < callers.size(); ++i)
+      callers[i] = std::thread([&, i] { kinds[i] = resend(*store_, action, now_).kind; });
+    for (std::thread& caller : callers) caller.join();
+    EXPECT_THAT(kinds, UnorderedElementsAre(Kind::done, Kind::outdated));
+    EXPECT_EQ(store_->deliveries.find(id)->number, 2);
+    deliver();
+  }
 }
 
 // API-8

@@ -235,6 +235,17 @@ TEST_P(Person, EveryTraceIsFoundAndErased) {
   EXPECT_EQ(scalar("SELECT cast(count(*) AS text) FROM audit_event WHERE action = 'person.erase'"), "1");
 }
 
+// covers: GUARD-17, API-8
+TEST_P(Person, AnErasureChangesTheVersionThatCallersOfTheApiCompare) {
+  const TransactionId gift = redeemed_gift(kAna);
+  const TransactionId other = redeemed_gift("joana@example.com");
+  const std::int64_t before = this->gift(gift).transaction.version;
+  const std::int64_t of_other = this->gift(other).transaction.version;
+  ASSERT_EQ(erase().gifts, 1);
+  EXPECT_GT(this->gift(gift).transaction.version, before) << "else 304 lets them keep the address";
+  EXPECT_EQ(this->gift(other).transaction.version, of_other);
+}
+
 // covers: GUARD-17, HTTP-58
 TEST_P(Person, ReferencesOfAnErasedGiftAreErased) {
   store::NewGiftRequest request;

@@ -99,6 +99,20 @@ TEST_P(SenderMails, ASenderIsMailedAboutEachFailureOnce) {
   EXPECT_THAT(mails[0].message_id, HasSubstr(".2.abc@"));
 }
 
+// MAIL-35, LIFE-23
+TEST_P(SenderMails, TheMailKnowsOfAnExtension) {
+  const auto ids = send(1);
+  EXPECT_THAT(run(), SizeIs(1));
+  now_ = now_ + 29 * kDayMillis;
+  const ExtendAction action{ids[0], *from_rfc3339("2026-04-02T12:00:00Z"), "root"};
+  ASSERT_EQ(extend(*store_, action, now_).kind, ActionResult::Kind::done);
+  report(ids[0], Status::undelivered);
+  sync();
+  const auto mails = run();
+  ASSERT_THAT(mails, SizeIs(1));
+  EXPECT_THAT(mails[0].bytes, HasSubstr("It expires on 2 April 2026, 12:00 UTC."));
+}
+
 // MAIL-34
 TEST_P(SenderMails, AMailThatIsRefusedItselfHasNoNotice) {
   const auto ids = send(1);

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Events posted by a running daemon to the receivers of docs/operations/examples, which verify each signature: Python's, and Node's
-where it is installed. Nothing is lost while a receiver is away, and over a kill of the daemon."""
+where it is installed; and to one that uses npm's standardwebhooks, where npm can fetch it. Nothing is lost while a receiver is away, and over a kill of the daemon."""
 import json
 import os
 import pathlib
@@ -11,6 +11,7 @@ import sys
 import unittest
 
 import daemon_fixture
+import identity_providers
 from http_client import Client
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs/operations/examples"
@@ -98,6 +99,11 @@ class Webhooks(daemon_fixture.DaemonTestCase):
     def test_the_node_receiver_verifies_each_call(self):
         self.verified_by(NODE)
 
+    @unittest.skipUnless(shutil.which("npm") and shutil.which("node"), "npm or node is not installed")
+    def test_standardwebhooks_verifies_each_call(self):
+        folder = identity_providers.install(type(self), identity_providers.FOLDER / "webhook_verifier")
+        self.verified_by(["node", f"{folder}/receiver.mjs"])
+
     # HOOK-1, HOOK-5, HOOK-7
     def test_nothing_is_lost_while_the_receiver_is_away_and_over_a_kill(self):
         port = daemon_fixture.free_port()
@@ -139,6 +145,23 @@ class Webhooks(daemon_fixture.DaemonTestCase):
         actions = [event["action"] for event in self.fixture.ctl_json("audit", "list")]
         for action in ("webhook.create", "webhook.disable", "webhook.enable", "webhook.delete"):
             self.assertIn(action, actions)
+
+    # HOOK-13
+    def test_webhooks_without_a_feed_are_named(self):
+        self.create(daemon_fixture.free_port())
+        self.fixture.kill()
+        self.fixture.write_settings(MORE.replace("enabled: true", "enabled: false"))
+        warning = "feed.enabled is false, so no new events come for 1 webhook"
+        checked = subprocess.run([daemon_fixture.GIFTSYNCD, "--config", str(self.fixture.settings), "--check"], capture_output=True, text=True,
+                                 timeout=daemon_fixture.TIMEOUT_SECONDS, check=False)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+        self.assertIn(warning, checked.stdout + checked.stderr)
+        self.fixture.start()
+        self.assertIn(warning, self.fixture.whole_log())
+        named = lambda: [item["condition"] for item in self.fixture.status()["needs_attention"]]
+        self.assertIn("webhooks.feed_off", named())
+        self.fixture.ctl("webhook", "disable", "crm")
+        self.assertNotIn("webhooks.feed_off", named())
 
     # HOOK-13
     def test_a_key_makes_and_deletes_a_webhook_of_its_account(self):

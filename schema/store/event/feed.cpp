@@ -5,6 +5,7 @@
 #include <sstream>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "schema/enums.h"
 #include "schema/sql/prepared_query.h"
@@ -37,9 +38,7 @@ constexpr auto kTypes = enum_words<Type>({{Type::gift_sent, "gift.sent"},
                                           {Type::request_record_approved, "request_record.approved"},
                                           {Type::request_record_rejected, "request_record.rejected"},
                                           {Type::request_record_sent, "request_record.sent"},
-                                          {Type::request_record_failed, "request_record.failed"},
-                                          {Type::credential_paused, "credential.paused"},
-                                          {Type::budget_reached, "budget.reached"}});
+                                          {Type::request_record_failed, "request_record.failed"}});
 
 }  // namespace
 
@@ -79,14 +78,48 @@ constexpr const char* kFeedFact = "feed";
 /// No statement reads more events than that for a type or an account that few of them have.
 constexpr std::int64_t kScannedEvents = 5'000;
 
+/// An epoch that began beside another daemon begins once more after that: each daemon looks several times
+/// meanwhile whether the feed is as its settings say.
+constexpr std::int64_t kProvisionalMillis = kMinuteMillis;
+constexpr const char* kOn = "on";
+constexpr const char* kProvisional = "provisional";
+
+/// What the store's metadata say.
+struct StoredFeed {
+  FeedState state = {};
+  /// It was switched on beside another daemon. One whose feed is off switches it off, but may have ended
+  /// before that, with changes that have no marks.
+  bool is_provisional = false;
+};
+
 /// "on 1796043483 1 1796043483123": whether it is on, the epoch, its first number, when it began.
-FeedState stored_state(soci::session& session) {
-  FeedState state;
+StoredFeed stored_feed(soci::session& session) {
+  StoredFeed feed;
+  FeedState& state = feed.state;
   std::istringstream text(read_metadata(session, kFeedFact).value_or(""));
   std::string word;
   text >> word >> state.epoch >> state.first >> state.began_at.value;
-  state.is_on = word == "on";
-  return state;
+  feed.is_provisional = word == kProvisional;
+  state.is_on = feed.is_provisional || word == kOn;
+  return feed;
+}
+
+FeedState stored_state(soci::session& session) {
+  return stored_feed(session).state;
+}
+
+UtcMillis clock_of(soci::session& session) {
+  return sql::select_value<UtcMillis>(session, "SELECT " + std::string(sql::database_now(session)));
+}
+
+bool has_to_begin_again(soci::session& session, const StoredFeed& feed) {
+  return feed.is_provisional && feed.state.began_at + kProvisionalMillis <= clock_of(session);
+}
+
+/// Also this one before its start or reload: changes that it began then may be in progress.
+bool has_seen_daemons(soci::session& session) {
+  const UtcMillis since = clock_of(session) - 2 * kProvisionalMillis;
+  return sql::has_row(session, "daemon_instance WHERE last_seen_at > :since", use(since));
 }
 
 std::int64_t latest_seq(soci::session& session) {
@@ -103,10 +136,14 @@ FeedState whole_state(soci::session& session) {
   return state;
 }
 
-void write_state(soci::session& session, const FeedState& state) {
+void write_feed(soci::session& session, const StoredFeed& feed) {
+  const FeedState& state = feed.state;
   write_metadata(session, kFeedFact,
-                 std::string(state.is_on ? "on " : "off ") + std::to_string(state.epoch) + " " +
-                     std::to_string(state.first) + " " + std::to_string(state.began_at.value));
+                 std::string(!state.is_on          ? "off"
+                             : feed.is_provisional ? kProvisional
+                                                   : kOn) +
+                     " " + std::to_string(state.epoch) + " " + std::to_string(state.first) + " " +
+                     std::to_string(state.began_at.value));
 }
 
 /// Another transaction that allots numbers waits until this transaction has ended.
@@ -117,7 +154,7 @@ std::int64_t lock_numbers(soci::session& session) {
 
 /// Epochs are times, so that a store that was restored from a backup begins none that it has begun before.
 void begin_epoch(soci::session& session, FeedState& state) {
-  const auto now = sql::select_value<UtcMillis>(session, "SELECT " + std::string(sql::database_now(session)));
+  const UtcMillis now = clock_of(session);
   state.epoch = std::max(state.epoch + 1, now.value / kSecondMillis);
   state.first = lock_numbers(session) + 1;
   state.began_at = now;
@@ -322,16 +359,23 @@ std::optional<PublishedState> published_state_from(std::string_view text) {
 }
 
 bool Feed::switch_to(bool is_on) {
-  if (database_->read([](soci::session& session) { return stored_state(session).is_on; }) == is_on)
+  const auto is_due = [&](soci::session& session, const StoredFeed& feed) {
+    return feed.state.is_on != is_on || (is_on && has_to_begin_again(session, feed));
+  };
+  if (!database_->read([&](soci::session& session) { return is_due(session, stored_feed(session)); }))
     return false;
   return database_->write([&](soci::session& session) {
     if (is_on) wait_for_unmarked_changes(session);
     lock_numbers(session);
-    FeedState state = stored_state(session);
-    if (state.is_on == is_on) return false;
-    state.is_on = is_on;
-    if (is_on) store::begin_epoch(session, state);
-    write_state(session, state);
+    StoredFeed feed = stored_feed(session);
+    if (!is_due(session, feed)) return false;
+    const bool was_on = std::exchange(feed.state.is_on, is_on);
+    const std::int64_t first = feed.state.first;
+    feed.is_provisional = is_on && !was_on && has_seen_daemons(session);
+    if (is_on) store::begin_epoch(session, feed.state);
+    // Its readers begin again, and none of its events is passed.
+    if (was_on) feed.state.first = first;
+    write_feed(session, feed);
     return is_on;
   });
 }
@@ -339,10 +383,10 @@ bool Feed::switch_to(bool is_on) {
 bool Feed::begin_epoch() {
   return database_->write([](soci::session& session) {
     lock_numbers(session);
-    FeedState state = stored_state(session);
-    if (state.epoch == 0) return false;
-    store::begin_epoch(session, state);
-    write_state(session, state);
+    StoredFeed feed = stored_feed(session);
+    if (feed.state.epoch == 0) return false;
+    store::begin_epoch(session, feed.state);
+    write_feed(session, feed);
     return true;
   });
 }

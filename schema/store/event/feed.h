@@ -49,10 +49,8 @@ enum class FeedEventType {
   request_record_rejected,
   request_record_sent,
   request_record_failed,
-  credential_paused,
-  budget_reached,
 };
-inline constexpr std::size_t kFeedEventTypes = 20;
+inline constexpr std::size_t kFeedEventTypes = 18;
 /// "gift.sent", "gift_request.held"
 std::string_view to_word(FeedEventType type);
 std::optional<FeedEventType> feed_event_type_from_word(std::string_view word);
@@ -186,7 +184,8 @@ class Feed {
 
   FeedState state();
   /// The feed is on from now on, or off. A new epoch begins when it is switched on again, since changes from
-  /// meanwhile have no events. Returns whether one began.
+  /// meanwhile have no events; and once more by a call a minute later if another daemon was seen shortly
+  /// before (API-12). Returns whether one began.
   bool switch_to(bool is_on);
   /// Begins a new epoch if the feed was ever on: the store was restored, so numbers are given a second time.
   bool begin_epoch();

@@ -76,6 +76,13 @@ void set_place(soci::session& session, const WebhookEndpoint& endpoint) {
       use(endpoint.epoch, "epoch"), use(endpoint.position, "position"), use(endpoint.id, "id");
 }
 
+/// Retries are of events of one epoch: in another one their numbers, and so their ids, are of other events.
+void leave_epoch(soci::session& session, const WebhookEndpoint& endpoint) {
+  session << "DELETE FROM webhook_retry WHERE endpoint_id = :id AND EXISTS (SELECT 1 FROM webhook_endpoint "
+             "WHERE id = :id2 AND epoch <> :epoch)",
+      use(endpoint.id, "id"), use(endpoint.id, "id2"), use(endpoint.epoch, "epoch");
+}
+
 void save_retry(soci::session& session, std::int64_t endpoint, const WebhookRetry& retry) {
   session
       << "INSERT INTO webhook_retry (endpoint_id, seq, attempt, next_attempt_at) VALUES (:endpoint, :seq, "
@@ -149,20 +156,31 @@ bool WebhookEndpoints::update(const WebhookEndpoint& endpoint, const AuditEvent&
 }
 
 bool WebhookEndpoints::replace_secrets(const WebhookEndpoint& endpoint, const AuditEvent& audit) {
-  return change(endpoint.id, audit, [&](soci::session& session) {
-    session << "UPDATE webhook_endpoint SET secret = :secret, previous_secret = :previous, previous_until = "
-               ":until WHERE id = :id",
+  // The secret that goes on signing must still be the present one: of two rotations at the same time the
+  // second would end the secret that the first one has just shown.
+  return database_->write([&](soci::session& session) {
+    const std::int64_t changed = sql::change_rows(
+        session,
+        "UPDATE webhook_endpoint SET secret = :secret, previous_secret = :previous, previous_until = :until "
+        "WHERE id = :id AND (secret = :present OR CAST(:present2 AS text) = '')",
         use(endpoint.secret, "secret"), use(endpoint.previous_secret, "previous"),
-        use(endpoint.previous_until, "until"), use(endpoint.id, "id");
+        use(endpoint.previous_until, "until"), use(endpoint.id, "id"),
+        use(endpoint.previous_secret, "present"), use(endpoint.previous_secret, "present2"));
+    if (changed > 0) insert_audit_event(session, audit);
+    return changed > 0;
   });
 }
 
 bool WebhookEndpoints::move(const WebhookEndpoint& endpoint, const AuditEvent& audit) {
-  return change(endpoint.id, audit, [&](soci::session& session) { set_place(session, endpoint); });
+  return change(endpoint.id, audit, [&](soci::session& session) {
+    leave_epoch(session, endpoint);
+    set_place(session, endpoint);
+  });
 }
 
 bool WebhookEndpoints::set_state(const WebhookEndpoint& endpoint, const AuditEvent& audit) {
   return change(endpoint.id, audit, [&](soci::session& session) {
+    leave_epoch(session, endpoint);
     session << "UPDATE webhook_endpoint SET epoch = :epoch, position = :position, state = :state, "
                "state_since = :since, reason = :reason, failures = :failures, next_attempt_at = :next WHERE "
                "id = :id",
@@ -230,15 +248,25 @@ void WebhookEndpoints::save(const WebhookResults& results) {
   });
 }
 
+/// Nothing when an admin has moved it there, or elsewhere in that epoch, since it was read.
 void WebhookEndpoints::begin_epoch(const WebhookEndpoint& endpoint) {
   database_->write([&](soci::session& session) {
-    set_place(session, endpoint);
-    session << "DELETE FROM webhook_retry WHERE endpoint_id = :id", use(endpoint.id, "id");
+    leave_epoch(session, endpoint);
+    session << "UPDATE webhook_endpoint SET epoch = :epoch, position = :position WHERE id = :id AND epoch <> "
+               ":present",
+        use(endpoint.epoch, "epoch"), use(endpoint.position, "position"), use(endpoint.id, "id"),
+        use(endpoint.epoch, "present");
   });
 }
 
+/// Only forward: an admin may have moved it further meanwhile.
 void WebhookEndpoints::begin_place(const WebhookEndpoint& endpoint) {
-  database_->write([&](soci::session& session) { set_place(session, endpoint); });
+  database_->write([&](soci::session& session) {
+    session << "UPDATE webhook_endpoint SET position = :position WHERE id = :id AND epoch = :epoch AND "
+               "position < :least",
+        use(endpoint.position, "position"), use(endpoint.id, "id"), use(endpoint.epoch, "epoch"),
+        use(endpoint.position, "least");
+  });
 }
 
 WebhookRetryCounts WebhookEndpoints::count_retries(std::int64_t endpoint) {

@@ -233,10 +233,13 @@ std::vector<TransactionId> erase_some(soci::session& session, std::span<const Tr
   if (ids.empty()) return {};
   const std::string list = sql::list_of(session, ids);
   const std::string erased = std::string("'") + kErased + "'";
+  const auto now = sql::select_value<UtcMillis>(session, "SELECT " + std::string(sql::database_now(session)));
+  // All at once, behind the gifts and before their rows in the sync queue, as every writer has it (API-10).
+  mark_for_feed(session, FeedMarkKind::gift, ids, feed_reason::kSilent, now);
   erase_about(session, list);
   sql::change_rows(session,
-                   "UPDATE recipient_transaction SET email = :mark, first_name = " + erased +
-                       ", last_name = '', message = CASE WHEN message = '' THEN '' ELSE " + erased +
+                   "UPDATE recipient_transaction SET version = version + 1, email = :mark, first_name = " +
+                       erased + ", last_name = '', message = CASE WHEN message = '' THEN '' ELSE " + erased +
                        " END, phone = CASE WHEN phone = '' THEN '' ELSE " + erased +
                        " END, reference = CASE WHEN reference = '' THEN '' ELSE " + erased + " END WHERE " +
                        sql::in_list(session, "id", "ids", false),
@@ -253,11 +256,9 @@ std::vector<TransactionId> erase_some(soci::session& session, std::span<const Tr
           " AND EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = gift_reference.transaction_id AND "
           "t.email = :mark)",
       use(requests, "requests"), use(mark, "mark"));
-  const auto now = sql::select_value<UtcMillis>(session, "SELECT " + std::string(sql::database_now(session)));
   enqueue_records(session, list, now);
   std::vector<TransactionId> changed;
   for (const std::int64_t id : ids) changed.push_back({id});
-  mark_for_feed(session, changed, feed_reason::kSilent, now);
   return changed;
 }
 
@@ -451,6 +452,35 @@ std::vector<TransactionId> PersonTraces::erase_gifts(std::span<const Transaction
   return erased;
 }
 
+namespace {
+
+/// Readers of the API have the texts of gifts and their requests as well (API-11). Locks those gifts: a gift
+/// comes before its mark, as in every decision about it.
+void mark_gifts_of(soci::session& session, std::span<const PersonText> texts) {
+  if (!keeps_feed(session)) return;
+  std::vector<std::int64_t> gifts;
+  std::vector<std::int64_t> requests;
+  for (const PersonText& text : texts) {
+    const auto key = parse_number<std::int64_t>(text.key);
+    if (key && text.table == "recipient_transaction") gifts.push_back(*key);
+    if (key && text.table == "gift_request") requests.push_back(*key);
+  }
+  if (!requests.empty()) {
+    const std::string list = sql::list_of(session, requests);
+    const auto theirs = sql::select_column<std::int64_t>(
+        session,
+        "SELECT id FROM recipient_transaction WHERE " + sql::in_list(session, "request_id", "ids", false),
+        use(list, "ids"));
+    gifts.insert(gifts.end(), theirs.begin(), theirs.end());
+  }
+  if (gifts.empty()) return;
+  lock_gifts(session, gifts);
+  const auto now = sql::select_value<UtcMillis>(session, "SELECT " + std::string(sql::database_now(session)));
+  mark_for_feed(session, FeedMarkKind::gift, gifts, feed_reason::kSilent, now);
+}
+
+}  // namespace
+
 std::int64_t PersonTraces::erase_texts(std::span<const PersonText> texts, const std::string& address_key,
                                        const std::string& mark) {
   std::int64_t erased = 0;
@@ -458,6 +488,7 @@ std::int64_t PersonTraces::erase_texts(std::span<const PersonText> texts, const 
     const auto some = texts.subspan(from, std::min(kGiftsPerTransaction, texts.size() - from));
     erased += database_->write([&](soci::session& session) {
       std::int64_t changed = 0;
+      mark_gifts_of(session, some);
       for (const PersonText& text : some)
         if (erase_text(session, text, address_key, mark)) ++changed;
       return changed;

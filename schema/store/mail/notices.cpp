@@ -399,12 +399,12 @@ SenderMail SenderNotices::take(TransactionId mail, std::int64_t number, const st
     made.notices = sql::select_rows(
         row, session,
         "SELECT n.transaction_id, r.item_name, trim(t.first_name || ' ' || t.last_name), n.email, n.reply, "
-        "t.sent_at, n.undelivered_at, r.terms FROM (SELECT * FROM sender_notice" +
+        "t.sent_at, n.undelivered_at, r.terms, t.extended_until FROM (SELECT * FROM sender_notice" +
             named + " ORDER BY transaction_id LIMIT " + std::to_string(SenderMail::kMaxNamed) +
             ") n JOIN recipient_transaction t ON t.id = n.transaction_id JOIN gift_request r ON r.id = "
             "t.request_id ORDER BY n.transaction_id",
         into(row.gift), into(row.item), into(row.recipient), into(row.email), into(row.reply),
-        into(row.sent_at), into(row.undelivered_at), into(row.terms));
+        into(row.sent_at), into(row.undelivered_at), into(row.terms), into(row.extended_until));
     return made;
   });
 }

@@ -129,7 +129,8 @@ struct SenderNotice {
   std::string reply;      ///< of the relay; empty: a source reported the failure
   UtcMillis sent_at;
   UtcMillis undelivered_at;
-  std::string terms;  ///< LifecycleTerms of the gift
+  std::string terms;                                       ///< LifecycleTerms of the gift
+  std::optional<UtcMillis> extended_until = std::nullopt;  ///< of the gift
 };
 
 /// One mail.

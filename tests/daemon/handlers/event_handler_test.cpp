@@ -193,6 +193,25 @@ TEST_F(EventHandlerTest, WhatIsNotKeptIs410) {
   EXPECT_EQ(tests::parse_json(expired.body)["code"], "cursor_expired");
 }
 
+// API-12
+TEST_F(EventHandlerTest, AnEventThatIsDeletedMeanwhileIsNotPassed) {
+  const AccountId account = new_account("ana@example.com");
+  const std::string key = new_key(account);
+  const std::string place = page(key)["next"];
+  make_gift(account);
+  publish();
+  const auto delete_events = [this] {
+    store_->feed.prune(system_now() + kDayMillis);
+    return now_;
+  };
+  EventHandler handler(store_->feed, authenticator_, {true, 30, delete_events});
+  http::HttpRequest request;
+  request.method = "GET";
+  request.query = "after=" + place;
+  request.headers.emplace("Authorization", key);
+  EXPECT_EQ(handler.list(request, {}).wait().status, 410);
+}
+
 // API-13
 TEST_F(EventHandlerTest, WithTheFeedOffItSaysSo) {
   const std::string key = new_key(new_account("ana@example.com"));

@@ -12,15 +12,18 @@
 #include "sync/access/credential.h"
 #include "sync/feed_step.h"
 #include "tests/support/json.h"
+#include "tests/support/round_trips.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::handlers {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class GiftReadHandlerTest : public ::testing::Test {
@@ -185,6 +188,8 @@ TEST_F(GiftReadHandlerTest, ACursorContinuesTheSameListForTheSameAccountAlone) {
   EXPECT_EQ(get("limit=2&cursor=" + cursor, new_key(eve_, {Scope::read})).status, 400) << "another account";
   EXPECT_EQ(get("limit=2&cursor=" + cursor, new_key(ana_, {Scope::read})).status, 200) << "its next key";
   EXPECT_EQ(handler_.list_requests(request("cursor=" + cursor), {}).wait().status, 400) << "another list";
+  EXPECT_THAT(header(get("limit=2&%63ursor=" + cursor), "Link"),
+              AllOf(HasSubstr("gifts?limit=2&cursor="), Not(HasSubstr("%63"))));
 }
 
 // API-3
@@ -304,6 +309,23 @@ TEST_F(GiftReadHandlerTest, AnItemWhoseCodesHaveRunOutIsNotAvailable) {
   EXPECT_EQ(handler_.read_item(again, "8").wait().status, 304) << "API-8";
 }
 
+// API-2
+TEST_F(GiftReadHandlerTest, APageTakesAsManyStatementsOfManyRowsAsOfOne) {
+  for (int i = 0; i < 20; ++i) send(ana_, 2);
+  const auto statements = [&](const std::function<void()>& read) {
+    read();  // what is prepared once is prepared
+    return tests::RoundTrips::of(store_.address(), read);
+  };
+  const std::size_t of_one = statements([&] { EXPECT_THAT(ids("limit=1"), SizeIs(1)); });
+  EXPECT_GT(of_one, 0u);
+  EXPECT_EQ(statements([&] { EXPECT_THAT(ids("limit=40"), SizeIs(40)); }), of_one);
+  const auto requests = [&](const std::string& query, std::size_t rows) {
+    const std::string body = handler_.list_requests(request(query), {}).wait().body;
+    EXPECT_THAT(tests::parse_json(body)["data"], SizeIs(rows));
+  };
+  EXPECT_EQ(statements([&] { requests("limit=20", 20); }), statements([&] { requests("limit=1", 1); }));
+}
+
 // API-9
 TEST_F(GiftReadHandlerTest, AStreamHasAllRowsAndALastLine) {
   send(ana_, 1000);
@@ -409,6 +431,20 @@ TEST_F(ChangedGiftsTest, WhoListsAllAndGoesOnMissesNoChange) {
   EXPECT_EQ(second["next"], nullptr);
   EXPECT_THAT(changed("updated_since=" + text(second, "feed_cursor"))["data"], IsEmpty());
   EXPECT_THAT(ids_in(changed("status=sent&updated_since=" + text(all, "feed_cursor"))), IsEmpty());
+}
+
+// API-4
+TEST_F(ChangedGiftsTest, AChangeThatIsDeletedMeanwhileIsNotPassed) {
+  const std::string place = text(changed(""), "feed_cursor");
+  send(ana_, 1);
+  publish();
+  const auto delete_events = [this] {
+    store_->feed.prune(system_now() + kDayMillis);
+    return now_;
+  };
+  GiftReadHandler handler(*store_, authenticator_,
+                          {"https://gifts.example.com", std::string(32, 's'), delete_events, true, 30});
+  EXPECT_EQ(handler.list_gifts(request("updated_since=" + place), {}).wait().status, 410);
 }
 
 // API-4

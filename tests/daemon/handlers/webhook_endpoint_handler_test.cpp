@@ -4,8 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <future>
+#include <thread>
+
 #include "sync/access/credential.h"
 #include "tests/support/json.h"
+#include "tests/support/scripted_server.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::handlers {
@@ -159,6 +164,41 @@ TEST_F(WebhookEndpointHandlerTest, DoesWhatTheCommandsDo) {
   EXPECT_EQ(call(&Handler::replay, ana_, id, {{"since", "2026-11-20T00:00:00Z"}}).first, 200);
   EXPECT_EQ(call(&Handler::retry, ana_, id).second["data"]["events"], 0);
   EXPECT_EQ(call(&Handler::handle_one, ana_, id, {}, "GET").second["data"]["state"], "active");
+}
+
+// HOOK-12
+TEST_F(WebhookEndpointHandlerTest, TestsOfReceiversThatHangLeaveThreadsToOthers) {
+  std::promise<void> ends;
+  const std::shared_future<void> end = ends.get_future().share();
+  std::atomic<int> hanging = 0;
+  tests::ScriptedServer server([&](std::size_t, const std::string&) {
+    ++hanging;
+    end.wait();
+    return std::string("HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n");
+  });
+  const auto made = create(ana_, {{"name", "slow"}, {"url", server.url()}}).second;
+  const std::string id = std::to_string(made["data"]["id"].get<std::int64_t>());
+  const auto test = [&] { return call(&Handler::test, ana_, id).first; };
+  auto one = std::async(std::launch::async, test);
+  auto other = std::async(std::launch::async, test);
+  while (hanging < 2) std::this_thread::yield();
+  EXPECT_EQ(test(), 429);
+  ends.set_value();
+  EXPECT_EQ(one.get(), 200);
+  EXPECT_EQ(other.get(), 200);
+  EXPECT_EQ(test(), 200);
+}
+
+// HOOK-13
+TEST_F(WebhookEndpointHandlerTest, TheAuditLogSaysWhereEventsGo) {
+  const std::string id = created();
+  const auto last = [&] { return store_->audit.list(store::Viewer::of_command_line(), {}, 1).front(); };
+  EXPECT_EQ(last().action, "webhook.create");
+  EXPECT_EQ(last().detail, std::string("--url ") + kUrl);
+  call(&Handler::handle_one, ana_, id, {{"url", "https://127.0.0.1:8/other"}}, "PATCH");
+  EXPECT_EQ(last().detail, "--url https://127.0.0.1:8/other");
+  call(&Handler::disable, ana_, id, {{"reason", "it moves"}});
+  EXPECT_EQ(last().detail, "it moves");
 }
 
 }  // namespace

@@ -79,6 +79,16 @@ TEST(SenderMail, ListsSeveralAndCountsTheRest) {
       << "when it ends is not known";
 }
 
+// MAIL-35, LIFE-23
+TEST(SenderMail, NamesTheExpiryOfAnExtendedGift) {
+  auto extended = notice(41);
+  extended.undelivered_at = kSent + 29 * kDayMillis;
+  extended.extended_until = kSent + 35 * kDayMillis;
+  EXPECT_THAT(bytes_of({extended}), HasSubstr("It expires on 19 February 2027, 08:00 UTC."));
+  extended.extended_until = kSent + 90 * kDayMillis;
+  EXPECT_THAT(bytes_of({extended}), HasSubstr("It is refunded on 20 February 2027, 08:00 UTC, unless"));
+}
+
 // MAIL-35
 TEST(SenderMail, CutsAndCleansWhatTheRelaySaid) {
   auto odd = notice(41, "550 <b>\r\nBcc: eve@example.com " + std::string(1'000, 'x') + "end");

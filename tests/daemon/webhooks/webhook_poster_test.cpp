@@ -13,7 +13,9 @@
 #include <set>
 
 #include "daemon/webhooks/webhook_changes.h"
+#include "platform/dependency_error.h"
 #include "platform/digest.h"
+#include "sync/feed_step.h"
 #include "tests/support/json.h"
 #include "tests/support/scripted_server.h"
 #include "tests/support/store_fixture.h"
@@ -87,6 +89,7 @@ class Poster : public tests::StoreFixture {
     options.clock = [this] { return now_; };
     options.random = [] { return 500; };
     options.may_post = [may_post] { return may_post; };
+    options.refresh_millis = refresh_millis_;
     poster_ = std::make_unique<WebhookPoster>(*store_, id, std::move(options));
   }
   /// One more event; returns its number.
@@ -120,6 +123,7 @@ class Poster : public tests::StoreFixture {
 
   UtcMillis now_ = kSentAt;
   std::int64_t timeout_millis_ = 15'000;
+  std::int64_t refresh_millis_ = 600'000;
   std::function<std::string(std::int64_t)> respond_;
   std::unique_ptr<tests::ScriptedServer> server_;
   std::unique_ptr<WebhookPoster> poster_;
@@ -141,7 +145,7 @@ TEST_P(Poster, PostsASignedEventWithTheGiftAsItIsNow) {
   EXPECT_THAT(header_of(request, "User-Agent"), HasSubstr("giftsync/"));
   EXPECT_EQ(header_of(request, "Accept-Encoding"), "");
   const std::string id = header_of(request, "webhook-id");
-  EXPECT_EQ(id, event_id(store_->feed.state().epoch, seq));
+  EXPECT_EQ(id, sync::feed_event_id(store_->feed.state().epoch, seq));
   const std::string signed_text = id + "." + header_of(request, "webhook-timestamp") + "." + body_of(request);
   EXPECT_EQ(header_of(request, "webhook-timestamp"), std::to_string(now_.value / 1000));
   EXPECT_EQ(header_of(request, "webhook-signature"),
@@ -397,6 +401,107 @@ TEST_P(Poster, AStopLeavesWhatWasNotTried) {
   EXPECT_TRUE(std::is_sorted(seqs.begin(), seqs.end()));
 }
 
+// HOOK-5, HOOK-12
+TEST_P(Poster, AnotherUrlHoldsFromTheNextAttemptOn) {
+  refresh_millis_ = 0;
+  tests::ScriptedServer other([](std::size_t, const std::string&) { return kOk; });
+  store::WebhookEndpoint made;
+  receive([&](std::int64_t) {
+    made.url = other.url();
+    store_->webhooks.update(made, {});
+    return kOk;
+  });
+  made = create();
+  for (int i = 0; i < 9; ++i) event(1);
+  step_all();
+  EXPECT_THAT(received(), SizeIs(1));
+  EXPECT_THAT(other.requests(), SizeIs(8)) << "the first one arrived, so it is not repeated";
+  EXPECT_EQ(endpoint().position, 9);
+}
+
+// HOOK-12
+TEST_P(Poster, ADeletedEndpointGetsNoFurtherEvent) {
+  refresh_millis_ = 0;
+  store::WebhookEndpoint made;
+  receive([&](std::int64_t) {
+    store_->webhooks.remove(made.id, {});
+    return kOk;
+  });
+  made = create();
+  for (int i = 0; i < 9; ++i) event(1);
+  step_all();
+  EXPECT_THAT(received(), SizeIs(1));
+  EXPECT_EQ(scalar("SELECT cast(count(*) AS TEXT) FROM webhook_attempt"), "0");
+}
+
+// HOOK-1
+TEST_P(Poster, TheGiftIsAsItIsAtTheAttempt) {
+  refresh_millis_ = 0;
+  receive([&](std::int64_t) {
+    sql("UPDATE recipient_transaction SET email = 'eve@example.com'");
+    return kOk;
+  });
+  const TransactionId gift = one_gift();
+  create();
+  event(gift.value);
+  event(gift.value);
+  step_all();
+  std::vector<std::string> emails;
+  for (const std::string& request : server_->requests())
+    emails.push_back(tests::parse_json(body_of(request))["data"]["gift"]["email"]);
+  EXPECT_THAT(emails, ElementsAre("ada@example.com", "eve@example.com"));
+}
+
+// HOOK-7
+TEST_P(Poster, AFailingEndpointKeepsReasonAndTimeWhileNoEventIsForIt) {
+  std::atomic<bool> is_down = true;
+  receive([&](std::int64_t) { return is_down ? answer("503 Service Unavailable") : kOk; });
+  store::WebhookEndpoint made = create();
+  events(6);
+  step_all();
+  ASSERT_EQ(endpoint().state, WebhookState::failing);
+  made.types = "gift_request.*";
+  store_->webhooks.update(made, {});
+  sql("DELETE FROM webhook_retry");
+  const store::WebhookEndpoint before = endpoint();
+  const std::size_t posted = received().size();
+  now_ = now_ + kHourMillis;
+  step_all();
+  EXPECT_THAT(received(), SizeIs(posted));
+  EXPECT_EQ(endpoint().position, 6);
+  EXPECT_EQ(endpoint().reason, before.reason);
+  EXPECT_THAT(endpoint().reason, HasSubstr("503"));
+  EXPECT_EQ(endpoint().next_attempt_at, before.next_attempt_at);
+  is_down = false;
+  event(1, "gift_request.held");
+  step_all();
+  EXPECT_EQ(endpoint().state, WebhookState::active) << "the first event that is for it tests it at once";
+  EXPECT_EQ(endpoint().position, 7);
+}
+
+// HOOK-5
+TEST_P(Poster, AStoreThatIsAwayForAMomentRepeatsNothing) {
+  receive([](std::int64_t) { return kOk; });
+  const store::WebhookEndpoint made = create();
+  for (int i = 0; i < 9; ++i) event(1);
+  std::atomic<int> asked = 0;
+  PosterOptions options;
+  options.post = post_options({"127.0.0.0/8"}, "");
+  options.unseal = [](const std::string& sealed) { return std::optional(sealed); };
+  options.clock = [this] { return now_; };
+  options.random = [] { return 500; };
+  options.may_post = [&]() -> bool {
+    if (++asked == 4) throw DependencyError(true, "the store is away");
+    return true;
+  };
+  poster_ = std::make_unique<WebhookPoster>(*store_, made.id, std::move(options));
+  poster_->step([] { return true; });
+  EXPECT_EQ(endpoint().position, 2);
+  poster_->step([] { return true; });
+  EXPECT_EQ(endpoint().position, 9);
+  EXPECT_THAT(received(), SizeIs(9));
+}
+
 // HOOK-8
 TEST_P(Poster, ANewEpochBeginsAtItsBeginning) {
   receive([](std::int64_t) { return kOk; });
@@ -408,7 +513,7 @@ TEST_P(Poster, ANewEpochBeginsAtItsBeginning) {
   step_all();
   EXPECT_EQ(received().back(), seq);
   EXPECT_EQ(endpoint().epoch, store_->feed.state().epoch);
-  EXPECT_EQ(header_of(server_->requests().back(), "webhook-id"), event_id(endpoint().epoch, seq));
+  EXPECT_EQ(header_of(server_->requests().back(), "webhook-id"), sync::feed_event_id(endpoint().epoch, seq));
 }
 
 // HOOK-8
@@ -440,6 +545,26 @@ TEST_P(Poster, AReplayPostsTheSameIdsAgain) {
   EXPECT_EQ(std::count(seqs.begin(), seqs.end(), 4), 3);
   EXPECT_EQ(std::count(seqs.begin(), seqs.end(), 1), 2);
   EXPECT_EQ(replay_webhook(*store_, endpoint(), now_ + kDayMillis, {}).waiting, 0) << "never forward";
+}
+
+// HOOK-9
+TEST_P(Poster, AReplayEndsTheRetriesOfWhatItPosts) {
+  std::atomic<std::int64_t> bad = 0;
+  receive([&](std::int64_t seq) { return seq == bad ? answer("400 Bad Request") : kOk; });
+  create();
+  event(1);
+  bad = event(2);
+  event(3);
+  step_all();
+  ASSERT_EQ(store_->webhooks.count_retries(endpoint().id).waiting, 1);
+  bad = 0;
+  replay_webhook(*store_, endpoint(), now_ - kDayMillis, {});
+  now_ = now_ + kHourMillis;  // the retry is due, too
+  step_all();
+  const auto seqs = received();
+  EXPECT_EQ(std::count(seqs.begin(), seqs.end(), 2), 2);
+  EXPECT_EQ(store_->webhooks.count_retries(endpoint().id).waiting, 0);
+  EXPECT_EQ(endpoint().position, 3);
 }
 
 // HOOK-9

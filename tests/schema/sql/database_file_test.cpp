@@ -122,5 +122,18 @@ TEST(RefusedDatabaseFiles, AreThoseOfADatabaseAloneWhereNoCauseIsVisible) {
       HasSubstr("file is not a database; " + folder.path("text.db") + " is no database of SQLite's; "));
 }
 
+// OPS-6
+TEST(RefusedDatabaseFiles, AreNotAskedForInAPlaceThatIsGoneAndReplaceNoOtherFault) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  {
+    const OpenFolder folder;
+    std::filesystem::create_directory(folder.path("gone"));
+    std::filesystem::current_path(folder.path("gone"));
+    std::filesystem::remove(folder.path("gone"));
+    EXPECT_NO_THROW(EXPECT_FALSE(refused_database_file("store.db")));
+    std::filesystem::current_path(before);
+  }
+}
+
 }  // namespace
 }  // namespace giftsync::sql

@@ -224,6 +224,7 @@ TEST_P(BackgroundWorkTest, AVersionThatNeedsItDoesItFirstAndSaysSo) {
   const auto say = [&](const std::string& line) { said.push_back(line); };
   run_migration(address(), Scripts{kFirst, kSecond, kThirdAfterBackground}, say);
   EXPECT_EQ(read_store_version(address(), Scripts{kFirst, kSecond, kThirdAfterBackground}), 3);
+  EXPECT_EQ(scalar("SELECT cast(count(*) AS text) FROM third"), "0") << "the script itself ran";
   EXPECT_EQ(unfilled(), "0");
   EXPECT_EQ(work({kFirst, kSecond, kThirdAfterBackground}).remaining, 0U);
   EXPECT_THAT(said, ElementsAre(AllOf(HasSubstr("needs what is left of a former upgrade"),

@@ -479,6 +479,64 @@ TEST_P(ConsoleGiftsTest, EachFilterFindsWhatANaiveOneFinds) {
 }
 
 // API-2
+TEST_P(ConsoleGiftsTest, AReferenceThatMostHaveIsSearchedForAmongABoundedNumberOfGifts) {
+  const AccountId ana = account("ana@acme.com");
+  std::vector<TransactionId> having;
+  std::vector<GiftRequestId> asked;
+  for (int i = 0; i < 12; ++i) {
+    NewGiftRequest request = request_for(0);
+    request.request.account = ana;
+    if (i % 4 == 0) request.request.reference = "all";
+    for (int j = 0; j < 2; ++j)
+      request.recipients.push_back({"a@x.com", "", "", "Hi", i % 4 == 1 && j == 0 ? "all" : ""});
+    const auto outcome = store_->gifts.create(std::span(&request, 1)).front();
+    if (i % 4 == 0) asked.insert(asked.begin(), outcome.request);
+    for (int j = 0; j < (i % 4 == 0 ? 2 : i % 4 == 1 ? 1 : 0); ++j)
+      having.push_back(outcome.recipients[static_cast<std::size_t>(j)].id);
+  }
+  std::reverse(having.begin(), having.end());
+  const auto walk = [&](std::int64_t budget) {
+    std::vector<TransactionId> walked;
+    std::optional<TransactionId> place;
+    do {
+      const auto page = store_->console_gifts.list(operations_, {.reference = "all"}, place, 50, budget);
+      for (const ConsoleGift& one : page.gifts) walked.push_back(one.gift.transaction.id);
+      place = page.next_before;
+    } while (place);
+    return walked;
+  };
+  EXPECT_EQ(walk(100), having);
+  EXPECT_EQ(walk(5), having);
+  EXPECT_THAT(store_->console_gifts.list(operations_, {.reference = "all"}, {}, 50, 5).gifts, IsEmpty())
+      << "the five newest gifts do not have it";
+  std::vector<GiftRequestId> requests;
+  std::optional<GiftRequestId> from;
+  do {
+    const auto page = store_->console_gifts.list_requests(operations_, {.reference = "all"}, from, 50, 5);
+    for (const ListedRequest& one : page.requests) requests.push_back(one.request.id);
+    EXPECT_LE(page.requests.size(), 2u) << "of five requests";
+    from = page.next_before;
+  } while (from);
+  EXPECT_EQ(requests, asked);
+}
+
+// API-3
+TEST_P(ConsoleGiftsTest, ATestViewersRequestsAreFoundAmongManyLiveOnes) {
+  const AccountId ana = account("ana@acme.com");
+  NewGiftRequest tested = request_for(1);
+  tested.request.account = ana;
+  tested.request.is_test = true;
+  const GiftRequestId test = store_->gifts.create(std::span(&tested, 1)).front().request;
+  for (int i = 0; i < 6; ++i) send(ana, {"a@x.com"});
+  const auto page = store_->console_gifts.list_requests({{}, ana, {}, {Role::sender}, true}, {}, {}, 50, 4);
+  ASSERT_EQ(page.requests.size(), 1u) << "the four newest requests are live ones";
+  EXPECT_EQ(page.requests[0].request.id, test);
+  EXPECT_FALSE(page.next_before);
+  EXPECT_EQ(store_->console_gifts.list_requests({{}, ana, {}, {Role::sender}}, {}, {}, 50).requests.size(),
+            6u);
+}
+
+// API-2
 TEST_P(ConsoleGiftsTest, AWalkFindsEachOlderRowOnceWhileOthersAreInserted) {
   const AccountId ana = account("ana@acme.com");
   std::vector<TransactionId> before;

@@ -9,6 +9,8 @@
 #include <chrono>
 #include <thread>
 
+#include "schema/sql/queries.h"
+#include "schema/store/daemon_instances.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/statements/feed_marks.h"
 #include "tests/support/query_plan.h"
@@ -182,6 +184,42 @@ TEST_P(FeedTest, AGiftThatARequestHoldsIsSkipped) {
   EXPECT_EQ(scalar("SELECT published FROM recipient_transaction"), "delivered 3 2");
 }
 
+// API-10: an erasure, which queues some of its gifts for their records too, makes its marks in the order of
+// the ids as well: it waits for one without holding a later one.
+TEST_P(FeedTest, AnErasureMakesItsMarksInTheOrderOfTheIds) {
+  if (dialect() == sql::Dialect::sqlite) GTEST_SKIP() << "a transaction is alone";
+  const std::vector<TransactionId> gifts{one_gift(), one_gift()};
+  const std::string first = std::to_string(gifts[0].value);
+  const std::string second = std::to_string(gifts[1].value);
+  sql("INSERT INTO crm_sync_state (transaction_id, state, decided_at, contact_id, account_id, lead_id, "
+      "opportunity_id, deal_stage, sender_id, reason, warnings, written_version, error, needs_relink, task) "
+      "VALUES (" +
+      second + ", 'written', 1, '', '', '', '', '', '', '', '', 1, '', 0, '')");
+  std::thread erasing;
+  sql::Database::shared(address())->write([&](soci::session& session) {
+    session << "UPDATE feed_queue SET reasons = reasons WHERE object_id = " + first;
+    if (!erasing.joinable())
+      erasing = std::thread([&] { store_->person_traces.erase_gifts(gifts, "erased"); });
+    EXPECT_TRUE(is_a_writer_waiting());
+    EXPECT_TRUE(sql::has_row(
+        session, "(SELECT 1 FROM feed_queue WHERE object_id = " + second + " FOR UPDATE SKIP LOCKED) free"));
+  });
+  erasing.join();
+  EXPECT_EQ(scalar("SELECT count(*) FROM recipient_transaction WHERE email = 'erased'"), "2");
+}
+
+// API-11: a reader has the texts of a gift's request, too.
+TEST_P(FeedTest, AnErasedTextOfARequestIsAChangeOfItsGifts) {
+  NewGiftRequest request = request_for(2);
+  request.request.reference = "for ada@example.com";
+  const CreateOutcome made = store_->gifts.create(std::span(&request, 1)).front();
+  publish();
+  const PersonText text{"gift_request", "reference", std::to_string(made.request.value),
+                        "for ada@example.com"};
+  EXPECT_EQ(store_->person_traces.erase_texts(std::span(&text, 1), "ada@example.com", "erased"), 1);
+  EXPECT_EQ(count("feed_queue WHERE kind = 1 AND reasons = 4"), "2");
+}
+
 // API-10
 TEST_P(FeedTest, ARolledBackRunBurnsNoNumber) {
   one_gift();
@@ -281,6 +319,37 @@ TEST_P(FeedTest, AnEpochBeginsWhenTheFeedIsSwitchedOnAgainAndAfterARestore) {
   EXPECT_FALSE(second.is_place(second.epoch, 0)) << "of the epoch before";
   EXPECT_TRUE(store_->feed.begin_epoch());
   EXPECT_GT(store_->feed.state().epoch, second.epoch);
+}
+
+// API-12: a daemon whose feed is off may end before it notices that another one has it on, and leave changes
+// without marks: who began to read before that begins again.
+TEST_P(FeedTest, AnEpochThatBeganBesideAnotherDaemonBeginsOnceMore) {
+  one_gift();
+  publish();
+  store_->feed.switch_to(false);
+  DaemonInstance other;
+  other.id = "other";
+  DaemonInstances(address()).save(other);
+  EXPECT_TRUE(store_->feed.switch_to(true));
+  const FeedState begun = store_->feed.state();
+  EXPECT_TRUE(begun.is_on);
+  EXPECT_FALSE(store_->feed.switch_to(true)) << "the other daemon has a minute to notice";
+  const auto wait_a_minute = [&] {
+    const FeedState now = store_->feed.state();
+    sql("UPDATE store_metadata SET value = replace(value, ' " + std::to_string(now.began_at.value) +
+        "', ' 1000') WHERE name = 'feed'");
+  };
+  one_gift();
+  publish();
+  wait_a_minute();
+  EXPECT_TRUE(store_->feed.switch_to(true));
+  const FeedState again = store_->feed.state();
+  EXPECT_GT(again.epoch, begun.epoch);
+  EXPECT_FALSE(again.is_place(begun.epoch, begun.latest));
+  EXPECT_EQ(again.first, begun.first) << "an endpoint of webhooks passes no event";
+  EXPECT_EQ(again.latest, again.first);
+  wait_a_minute();
+  EXPECT_FALSE(store_->feed.switch_to(true)) << "once";
 }
 
 // API-12
@@ -399,7 +468,8 @@ TEST(FeedEventTypes, AreNamedOneByOneOrByTheirKind) {
   EXPECT_THAT(feed_event_types_of("gift.opened"), ElementsAre(FeedEventType::gift_opened));
   EXPECT_THAT(feed_event_types_of("gift.*"), SizeIs(9));
   EXPECT_THAT(feed_event_types_of("gift_request.*"), SizeIs(4));
-  for (const char* wrong : {"", "gift", "gift.", "gift.open", "*", ".*", "Gift.opened"})
+  for (const char* wrong :
+       {"", "gift", "gift.", "gift.open", "*", ".*", "Gift.opened", "credential.*", "budget.reached"})
     EXPECT_THAT(feed_event_types_of(wrong), IsEmpty()) << wrong;
 }
 

@@ -110,6 +110,8 @@ std::vector<Query> queries(sql::Dialect dialect) {
        "SELECT t.id FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE 1 = 1 AND "
        "t.request_id = 7",
        "recipient_transaction_request"},
+      {"whether few have a reference", "SELECT 1 FROM gift_reference WHERE reference = 'x' LIMIT 9",
+       dialect == sql::Dialect::sqlite ? "PRIMARY KEY" : "gift_reference_pkey"},
       {"gift requests with a reference",
        "SELECT asked.request_id FROM gift_reference asked WHERE asked.reference = 'x' AND "
        "asked.transaction_id "

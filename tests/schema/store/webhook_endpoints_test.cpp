@@ -159,6 +159,51 @@ TEST_P(WebhookStore, ANewEpochHasNoRetriesOfTheFormerOne) {
   EXPECT_EQ(hooks().count_retries(endpoint.id).waiting, 0);
 }
 
+TEST_P(WebhookStore, AnAdminsMoveIntoANewEpochEndsRetriesToo) {
+  WebhookEndpoint endpoint = created("crm");
+  WebhookResults results{endpoint, endpoint};
+  results.retries = {{9, 1, kSentAt}};
+  hooks().save(results);
+  endpoint.position = 8;
+  EXPECT_TRUE(hooks().move(endpoint, audit("webhook.replay")));
+  EXPECT_EQ(hooks().count_retries(endpoint.id).waiting, 1) << "the epoch is the same";
+  endpoint.epoch = 8;
+  EXPECT_TRUE(hooks().move(endpoint, audit("webhook.replay")));
+  EXPECT_EQ(hooks().count_retries(endpoint.id).waiting, 0);
+}
+
+TEST_P(WebhookStore, ThePosterMovesNoEndpointBackThatAnAdminMovedMeanwhile) {
+  const WebhookEndpoint read = created("crm");
+  WebhookEndpoint moved = read;
+  moved.epoch = 8;
+  moved.position = 500;
+  EXPECT_TRUE(hooks().set_state(moved, audit("webhook.enable")));
+  WebhookEndpoint begun = moved;
+  begun.position = 99;
+  hooks().begin_epoch(begun);
+  EXPECT_EQ(hooks().find("crm").value().position, 500);
+  hooks().begin_place(begun);
+  EXPECT_EQ(hooks().find("crm").value().position, 500);
+  begun.position = 501;
+  hooks().begin_place(begun);
+  EXPECT_EQ(hooks().find("crm").value().position, 501);
+}
+
+// HOOK-10
+TEST_P(WebhookStore, OfTwoRotationsAtTheSameTimeOneIsRefused) {
+  WebhookEndpoint one = created("crm");
+  one.previous_secret = one.secret;
+  WebhookEndpoint other = one;
+  one.secret = "one";
+  other.secret = "other";
+  EXPECT_TRUE(hooks().replace_secrets(one, audit("webhook.rotate")));
+  EXPECT_FALSE(hooks().replace_secrets(other, audit("webhook.rotate")));
+  EXPECT_EQ(hooks().find("crm").value().secret, "one");
+  EXPECT_EQ(audited("webhook.rotate"), "1");
+  other.previous_secret.clear();
+  EXPECT_TRUE(hooks().replace_secrets(other, audit("webhook.rotate"))) << "without a time of both";
+}
+
 TEST_P(WebhookStore, OldAttemptsAndRetriesOfDeletedEventsGo) {
   const WebhookEndpoint endpoint = created("crm");
   WebhookResults results{endpoint, endpoint};
@@ -195,7 +240,8 @@ TEST_P(WebhookStore, ADeletedEndpointLeavesNothing) {
 // HOOK-10, OPS-37
 TEST_P(WebhookStore, SealedSecretsAreFoundByTheRotationOfTheServerSecret) {
   WebhookEndpoint endpoint = created("crm");
-  endpoint.previous_secret = "former";
+  endpoint.previous_secret = "sealed";
+  endpoint.secret = "renewed";
   endpoint.previous_until = kSentAt;
   EXPECT_TRUE(hooks().replace_secrets(endpoint, audit("webhook.rotate")));
   ServerSecretFacts facts(address());
@@ -204,7 +250,7 @@ TEST_P(WebhookStore, SealedSecretsAreFoundByTheRotationOfTheServerSecret) {
   ASSERT_THAT(sealed, SizeIs(1));
   EXPECT_TRUE(facts.replace(column, sealed.front(), "sealed again"));
   EXPECT_EQ(hooks().find("crm").value().secret, "sealed again");
-  EXPECT_EQ(hooks().find("crm").value().previous_secret, "former");
+  EXPECT_EQ(hooks().find("crm").value().previous_secret, "sealed");
 }
 
 }  // namespace
