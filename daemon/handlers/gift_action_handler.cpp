@@ -7,6 +7,7 @@
 #include "daemon/handlers/gift_read_handler.h"
 #include "daemon/handlers/gift_request_json.h"
 #include "daemon/handlers/held_request_handler.h"
+#include "daemon/handlers/list_query.h"
 #include "daemon/handlers/request_record_handler.h"
 #include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
@@ -51,12 +52,23 @@ tl::expected<sync::GiftVersion, http::HttpResponse> seen_version(const http::Htt
   return present;
 }
 
+/// No body, or an object without members.
+tl::expected<bool, http::BodyError> parse_cancel_body(std::string_view body) {
+  if (trimmed(body).empty()) return true;
+  return http::read_json_body(
+      body, [](http::JsonObjectReader& fields, const http::JsonObjectReader::LocatedObject& root) {
+        refuse_unknown_members(fields, root, {});
+        return true;
+      });
+}
+
 }  // namespace
 
 tl::expected<std::optional<std::string>, http::BodyError> parse_resend_body(std::string_view body) {
   if (trimmed(body).empty()) return std::optional<std::string>();
   return http::read_json_body(body, [](http::JsonObjectReader& fields,
                                        const http::JsonObjectReader::LocatedObject& root) {
+    refuse_unknown_members(fields, root, {"email"});
     const std::string email = fields.read_optional_line(root, "email", kMaxEmail);
     if (email.empty()) return std::optional<std::string>();
     if (const auto reason = email_error(email))
@@ -68,6 +80,7 @@ tl::expected<std::optional<std::string>, http::BodyError> parse_resend_body(std:
 tl::expected<UtcMillis, http::BodyError> parse_extend_body(std::string_view body) {
   return http::read_json_body(
       body, [](http::JsonObjectReader& fields, const http::JsonObjectReader::LocatedObject& root) {
+        refuse_unknown_members(fields, root, {"until"});
         if (fields.required_member(root, "until") == nullptr) return UtcMillis{};
         const std::string text = fields.read_optional_line(root, "until", kMaxTime);
         const auto until = from_rfc3339(text);
@@ -88,6 +101,8 @@ http::Reply GiftActionHandler::act(const http::HttpRequest& request, std::string
                                               http::RepeatPolicy::naturally_idempotent);
             !head)
           return std::move(head.error());
+        if (const auto issues = parameter_issues(request.query, {}); !issues.empty())
+          return refused_query(issues);
         const auto found = find_seen_gift(store_, caller, id);
         if (!found) return unknown_gift_transaction();
         const UtcMillis now = options_.clock();
@@ -126,7 +141,8 @@ http::HttpResponse GiftActionHandler::answer(const Call& call, const sync::Actio
 }
 
 http::Reply GiftActionHandler::cancel(const http::HttpRequest& request, std::string_view id) {
-  return act(request, id, "gift.cancel", [&](const Call& call) {
+  return act(request, id, "gift.cancel", [&](const Call& call) -> http::HttpResponse {
+    if (const auto body = parse_cancel_body(request.body); !body) return http::refused_body(body.error());
     sync::ActionResult result = sync::cancel(store_.changes, store_.lifecycle, call.gift.transaction.id,
                                              call.caller.account.email, call.now, call.audit);
     // A refunded gift counts as cancelled (OPS-29).

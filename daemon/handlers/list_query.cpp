@@ -8,7 +8,6 @@
 #include <set>
 
 #include "daemon/handlers/gift_request_json.h"
-#include "daemon/http/json_request.h"
 #include "platform/digest.h"
 #include "platform/text.h"
 #include "platform/url_parameters.h"
@@ -114,6 +113,12 @@ bool is_member(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+std::string unknown_parameter(const std::string& name, std::span<const std::string_view> known) {
+  if (known.empty()) return fmt::format("{} is unknown: this address has no parameters.", http::quoted(name));
+  return fmt::format("{} is no parameter of this list, which has {}.", http::quoted(name),
+                     fmt::join(known, ", "));
+}
+
 }  // namespace
 
 std::span<const std::string_view> gift_list_parameters() {
@@ -133,11 +138,7 @@ ListQuery parse_list_query(std::string_view text, std::span<const std::string_vi
   std::map<std::string, std::string> kept;
   for (const auto& [name, value] : parameters.value_or(std::vector<std::pair<std::string, std::string>>())) {
     if (!is_member(allowed, name)) {
-      reading.add_error(
-          name, "unknown_parameter",
-          allowed.empty() ? fmt::format("{} is unknown: this address has no parameters.", http::quoted(name))
-                          : fmt::format("{} is no parameter of this list, which has {}.", http::quoted(name),
-                                        fmt::join(allowed, ", ")));
+      reading.add_error(name, "unknown_parameter", unknown_parameter(name, allowed));
     } else if (!seen.insert(name).second) {
       reading.add_error(name, "repeated_parameter", fmt::format("{} may be given once.", name));
     } else if (value.empty() || !is_storable_text(value) ||
@@ -155,6 +156,33 @@ ListQuery parse_list_query(std::string_view text, std::span<const std::string_vi
   for (const auto& [name, value] : kept)
     query.filter_text += fmt::format("{}:{}:{},", name, value.size(), value);
   return query;
+}
+
+http::FieldIssues parameter_issues(std::string_view query, std::initializer_list<std::string_view> known) {
+  const std::span<const std::string_view> names(known.begin(), known.size());
+  http::FieldIssues issues;
+  std::set<std::string> seen;
+  const auto parameters = parse_url_parameters(query);
+  if (!parameters) issues.push_back({"", "invalid", "The query is not percent-encoded text."});
+  for (const auto& [name, value] : parameters.value_or(std::vector<std::pair<std::string, std::string>>())) {
+    if (!is_member(names, name))
+      issues.push_back({name, "unknown_parameter", unknown_parameter(name, names)});
+    else if (!seen.insert(name).second)
+      issues.push_back({name, "repeated_parameter", fmt::format("{} may be given once.", name)});
+  }
+  return issues;
+}
+
+void refuse_unknown_members(http::JsonObjectReader& fields, const http::JsonObjectReader::LocatedObject& root,
+                            std::initializer_list<std::string_view> known) {
+  for (const JsonMember& member : root.object.members()) {
+    if (std::find(known.begin(), known.end(), member.name) != known.end()) continue;
+    fields.add_error(root.field(member.name), "unknown_parameter",
+                     known.size() == 0
+                         ? fmt::format("{} is unknown: this call has no members.", http::quoted(member.name))
+                         : fmt::format("{} is no member of this call, which has {}.",
+                                       http::quoted(member.name), fmt::join(known, ", ")));
+  }
 }
 
 http::HttpResponse refused_query(const http::FieldIssues& issues) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "daemon/handlers/event_handler.h"
 #include "daemon/http/http_message.h"
+#include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
 #include "schema/store/console_gifts.h"
 
@@ -37,6 +39,14 @@ std::span<const std::string_view> request_list_parameters();
 
 /// `allowed`: of which the list has some; none for an address without parameters.
 ListQuery parse_list_query(std::string_view query, std::span<const std::string_view> allowed);
+
+/// Each parameter that is not among `known` or is repeated.
+http::FieldIssues parameter_issues(std::string_view query, std::initializer_list<std::string_view> known);
+
+/// Each member that is not among `known` is an error: a misspelt one would have the call do something else
+/// than its caller means (HTTP-59).
+void refuse_unknown_members(http::JsonObjectReader& fields, const http::JsonObjectReader::LocatedObject& root,
+                            std::initializer_list<std::string_view> known);
 
 /// 400 with every issue. `issues` is not empty.
 http::HttpResponse refused_query(const http::FieldIssues& issues);

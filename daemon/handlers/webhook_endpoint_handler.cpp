@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <vector>
 
 #include "daemon/handlers/held_request_handler.h"
+#include "daemon/handlers/list_query.h"
 #include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/routes.h"
@@ -148,10 +150,13 @@ void read_force(Fields& fields, const Root& root, Body& body) {
 
 /// An empty body is an object without members.
 template <class Read>
-tl::expected<Body, http::HttpResponse> read_body(const http::HttpRequest& request, const Read& read) {
+tl::expected<Body, http::HttpResponse> read_body(const http::HttpRequest& request,
+                                                 std::initializer_list<std::string_view> known,
+                                                 const Read& read) {
   auto body = http::read_json_body(trimmed(request.body).empty() ? std::string_view("{}") : request.body,
                                    [&](Fields& fields, const Root& root) {
                                      Body parsed;
+                                     refuse_unknown_members(fields, root, known);
                                      read(fields, root, parsed);
                                      return parsed;
                                    });
@@ -224,6 +229,8 @@ http::HttpResponse WebhookEndpointHandler::shown(std::int64_t id, int status, co
 http::Reply WebhookEndpointHandler::list(const http::HttpRequest& request, std::string_view) {
   return authenticator_.handle_authenticated(
       request, Scope::webhooks, [&](const store::ApiKeyOwner& caller) -> http::Reply {
+        if (const auto issues = parameter_issues(request.query, {}); !issues.empty())
+          return refused_query(issues);
         const store::FeedState feed = store_.feed.state();
         Json rows = Json::array();
         for (const WebhookEndpoint& endpoint : store_.webhooks.list())
@@ -239,9 +246,12 @@ http::Reply WebhookEndpointHandler::create(const http::HttpRequest& request, std
                                               http::RepeatPolicy::naturally_idempotent);
             !head)
           return std::move(head.error());
-        auto body = read_body(request, [](Fields& fields, const Root& root, Body& parsed) {
-          read_settings(fields, root, true, parsed);
-        });
+        if (const auto issues = parameter_issues(request.query, {}); !issues.empty())
+          return refused_query(issues);
+        auto body =
+            read_body(request, {"name", "url", "types"}, [](Fields& fields, const Root& root, Body& parsed) {
+              read_settings(fields, root, true, parsed);
+            });
         if (!body) return std::move(body.error());
         Call call{request, caller, {}, options_.clock()};
         call.endpoint.account = caller.account.id;
@@ -256,7 +266,8 @@ http::Reply WebhookEndpointHandler::create(const http::HttpRequest& request, std
 }
 
 http::Reply WebhookEndpointHandler::with_endpoint(const http::HttpRequest& request, std::string_view id_text,
-                                                  bool has_body, const Respond& respond) {
+                                                  bool has_body, const Respond& respond,
+                                                  std::initializer_list<std::string_view> parameters) {
   return authenticator_.handle_authenticated(
       request, Scope::webhooks, [&](const store::ApiKeyOwner& caller) -> http::Reply {
         if (has_body) {
@@ -265,6 +276,8 @@ http::Reply WebhookEndpointHandler::with_endpoint(const http::HttpRequest& reque
               !head)
             return std::move(head.error());
         }
+        if (const auto issues = parameter_issues(request.query, parameters); !issues.empty())
+          return refused_query(issues);
         const auto id = parse_number<std::int64_t>(id_text);
         auto endpoint = id ? store_.webhooks.find(*id) : std::nullopt;
         if (!endpoint || !is_seen(caller, *endpoint)) return unknown_endpoint();
@@ -274,9 +287,9 @@ http::Reply WebhookEndpointHandler::with_endpoint(const http::HttpRequest& reque
 }
 
 http::HttpResponse WebhookEndpointHandler::update(Call& call) {
-  const auto body = read_body(call.request, [](Fields& fields, const Root& root, Body& parsed) {
-    read_settings(fields, root, false, parsed);
-  });
+  const auto body = read_body(
+      call.request, {"name", "url", "types"},
+      [](Fields& fields, const Root& root, Body& parsed) { read_settings(fields, root, false, parsed); });
   if (!body) return body.error();
   if (auto refusal = apply(*body, options_.post, call.endpoint)) return std::move(*refusal);
   const auto updated = webhooks::update_webhook(store_, call.endpoint, event_of(call, "update"));
@@ -299,10 +312,11 @@ http::Reply WebhookEndpointHandler::handle_one(const http::HttpRequest& request,
 
 http::Reply WebhookEndpointHandler::rotate_secret(const http::HttpRequest& request, std::string_view id) {
   return with_endpoint(request, id, true, [this](Call& call) -> http::HttpResponse {
-    const auto body = read_body(call.request, [](Fields& fields, const Root& root, Body& parsed) {
-      read_number(fields, root, "grace_seconds", webhooks::kMaxGraceMillis / kSecondMillis, parsed);
-      read_force(fields, root, parsed);
-    });
+    const auto body = read_body(
+        call.request, {"grace_seconds", "force"}, [](Fields& fields, const Root& root, Body& parsed) {
+          read_number(fields, root, "grace_seconds", webhooks::kMaxGraceMillis / kSecondMillis, parsed);
+          read_force(fields, root, parsed);
+        });
     if (!body) return body.error();
     const std::int64_t grace = body->number ? *body->number * kSecondMillis : webhooks::kDefaultGraceMillis;
     const auto secret = webhooks::rotate_webhook_secret(store_, call.endpoint, grace, body->force,
@@ -313,6 +327,8 @@ http::Reply WebhookEndpointHandler::rotate_secret(const http::HttpRequest& reque
 
 http::Reply WebhookEndpointHandler::test(const http::HttpRequest& request, std::string_view id) {
   return with_endpoint(request, id, true, [this](Call& call) -> http::HttpResponse {
+    if (const auto body = read_body(call.request, {}, [](Fields&, const Root&, Body&) {}); !body)
+      return body.error();
     const std::shared_ptr<void> turn(&tests_, [this](void*) { --tests_; });
     if (++tests_ > kTestsAtOnce)
       return http::with_retry_after(
@@ -335,7 +351,7 @@ http::Reply WebhookEndpointHandler::test(const http::HttpRequest& request, std::
 
 http::Reply WebhookEndpointHandler::replay(const http::HttpRequest& request, std::string_view id) {
   return with_endpoint(request, id, true, [this](Call& call) -> http::HttpResponse {
-    const auto body = read_body(call.request, [](Fields& fields, const Root& root, Body& parsed) {
+    const auto body = read_body(call.request, {"since"}, [](Fields& fields, const Root& root, Body& parsed) {
       read_time(fields, root, "since", true, parsed);
     });
     if (!body) return body.error();
@@ -346,7 +362,7 @@ http::Reply WebhookEndpointHandler::replay(const http::HttpRequest& request, std
 
 http::Reply WebhookEndpointHandler::retry(const http::HttpRequest& request, std::string_view id) {
   return with_endpoint(request, id, true, [this](Call& call) -> http::HttpResponse {
-    const auto body = read_body(call.request, [](Fields& fields, const Root& root, Body& parsed) {
+    const auto body = read_body(call.request, {"event"}, [](Fields& fields, const Root& root, Body& parsed) {
       read_number(fields, root, "event", kMaxId, parsed);
     });
     if (!body) return body.error();
@@ -358,7 +374,7 @@ http::Reply WebhookEndpointHandler::retry(const http::HttpRequest& request, std:
 
 http::Reply WebhookEndpointHandler::enable(const http::HttpRequest& request, std::string_view id) {
   return with_endpoint(request, id, true, [this](Call& call) -> http::HttpResponse {
-    const auto body = read_body(call.request, [](Fields& fields, const Root& root, Body& parsed) {
+    const auto body = read_body(call.request, {"from"}, [](Fields& fields, const Root& root, Body& parsed) {
       read_time(fields, root, "from", false, parsed);
     });
     if (!body) return body.error();
@@ -369,7 +385,7 @@ http::Reply WebhookEndpointHandler::enable(const http::HttpRequest& request, std
 
 http::Reply WebhookEndpointHandler::disable(const http::HttpRequest& request, std::string_view id) {
   return with_endpoint(request, id, true, [this](Call& call) -> http::HttpResponse {
-    const auto body = read_body(call.request, [](Fields& fields, const Root& root, Body& parsed) {
+    const auto body = read_body(call.request, {"reason"}, [](Fields& fields, const Root& root, Body& parsed) {
       parsed.reason = fields.read_optional_line(root, "reason", kMaxText);
     });
     if (!body) return body.error();
@@ -382,30 +398,34 @@ http::Reply WebhookEndpointHandler::disable(const http::HttpRequest& request, st
 }
 
 http::Reply WebhookEndpointHandler::list_attempts(const http::HttpRequest& request, std::string_view id) {
-  return with_endpoint(request, id, false, [this](Call& call) -> http::HttpResponse {
-    const auto parameters = first_url_parameters(call.request.query);
-    const auto value = [&](const char* name) {
-      const auto found = parameters.find(name);
-      return found == parameters.end() ? std::string() : found->second;
-    };
-    const std::string failed = value("is_failed");
-    if (!failed.empty() && failed != "true" && failed != "false")
-      return http::invalid_request(
-          {{"is_failed", "unsupported_value",
-            fmt::format("is_failed must be true or false; found {}.", http::quoted(failed))}});
-    const std::string before = value("before");
-    const auto below = before.empty() ? std::optional(std::numeric_limits<std::int64_t>::max())
-                                      : parse_number<std::int64_t>(before);
-    if (!below)
-      return http::invalid_request(
-          {{"before", "invalid",
-            fmt::format("before must be \"next\" of the page before; found {}.", http::quoted(before))}});
-    const auto found = store_.webhooks.list_attempts(call.endpoint.id, failed == "true", *below, kPageSize);
-    Json rows = Json::array();
-    for (const store::WebhookAttempt& attempt : found) rows.push_back(attempt_json(attempt));
-    const Json next = found.size() == kPageSize ? Json(found.back().number) : Json(nullptr);
-    return http::json_response(200, http::json_text({{"data", std::move(rows)}, {"next", next}}));
-  });
+  return with_endpoint(
+      request, id, false,
+      [this](Call& call) -> http::HttpResponse {
+        const auto parameters = first_url_parameters(call.request.query);
+        const auto value = [&](const char* name) {
+          const auto found = parameters.find(name);
+          return found == parameters.end() ? std::string() : found->second;
+        };
+        const std::string failed = value("is_failed");
+        if (!failed.empty() && failed != "true" && failed != "false")
+          return http::invalid_request(
+              {{"is_failed", "unsupported_value",
+                fmt::format("is_failed must be true or false; found {}.", http::quoted(failed))}});
+        const std::string before = value("before");
+        const auto below = before.empty() ? std::optional(std::numeric_limits<std::int64_t>::max())
+                                          : parse_number<std::int64_t>(before);
+        if (!below)
+          return http::invalid_request(
+              {{"before", "invalid",
+                fmt::format("before must be \"next\" of the page before; found {}.", http::quoted(before))}});
+        const auto found =
+            store_.webhooks.list_attempts(call.endpoint.id, failed == "true", *below, kPageSize);
+        Json rows = Json::array();
+        for (const store::WebhookAttempt& attempt : found) rows.push_back(attempt_json(attempt));
+        const Json next = found.size() == kPageSize ? Json(found.back().number) : Json(nullptr);
+        return http::json_response(200, http::json_text({{"data", std::move(rows)}, {"next", next}}));
+      },
+      {"is_failed", "before"});
 }
 
 }  // namespace giftsync::handlers

@@ -53,8 +53,9 @@ class WebhookEndpointHandler {
     UtcMillis now;
   };
   using Respond = std::function<http::HttpResponse(Call&)>;
+  /// `parameters`: of the query.
   http::Reply with_endpoint(const http::HttpRequest& request, std::string_view id, bool has_body,
-                            const Respond& respond);
+                            const Respond& respond, std::initializer_list<std::string_view> parameters = {});
   http::HttpResponse update(Call& call);
   http::HttpResponse shown(std::int64_t id, int status = 200, const std::string& secret = {});
   static store::AuditEvent event_of(const Call& call, const std::string& verb);

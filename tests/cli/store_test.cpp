@@ -132,14 +132,14 @@ TEST(CliDb, RefusesANewerStore) {
   const CliFixture cli;
   cli.run({"db", "migrate"});
   ASSERT_EQ(std::system(("sqlite3 " + cli.path("store.db") +
-                         " \"UPDATE store_metadata SET value='9' WHERE name='version'\"")
+                         " \"UPDATE store_metadata SET value='999' WHERE name='version'\"")
                             .c_str()),
             0);
   for (const std::vector<std::string>& args :
        {std::vector<std::string>{"account", "list"}, {"db", "migrate"}, {"db", "migrate", "--dry-run"}}) {
     const auto result = cli.run(args);
     EXPECT_EQ(result.code, 78) << args.back();
-    EXPECT_THAT(result.err, AllOf(HasSubstr("version 9"), HasSubstr("newer giftsync")));
+    EXPECT_THAT(result.err, AllOf(HasSubstr("version 999"), HasSubstr("newer giftsync")));
   }
 }
 

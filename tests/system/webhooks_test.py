@@ -121,12 +121,20 @@ class Webhooks(daemon_fixture.DaemonTestCase):
         daemon_fixture.wait_until(lambda: len(emails()) == 24, "an event of each gift")
         daemon_fixture.wait_until(self.position_is_latest, "the place behind the last event")
         self.assertNotIn("webhooks.failing", [item["condition"] for item in self.fixture.status()["needs_attention"]])
-        before = len(receiver.events())
         known = ids_of(receiver.events())
+        # The receiver knows the ids of a replay.
+        attempts = lambda: self.fixture.ctl_json("webhook", "show", "crm")["attempts"]
+        before = attempts()
         self.fixture.ctl("webhook", "replay", "crm", "--since", "1h")
-        daemon_fixture.wait_until(lambda: len(receiver.events()) > before, "events again")
+        daemon_fixture.wait_until(lambda: attempts() >= before + len(known) and self.position_is_latest(), "the end of the replay")
+        self.assertEqual(len(receiver.events()), len(ids_of(receiver.events())))
+        # One that has lost what it had received takes all of them again.
+        receiver.end()
+        former = len(receiver.events())
+        Receiver(self, PYTHON, secret, port)
+        self.fixture.ctl("webhook", "replay", "crm", "--since", "1h")
+        daemon_fixture.wait_until(lambda: known <= ids_of(receiver.events()[former:]), "events again")
         daemon_fixture.wait_until(self.position_is_latest, "the end of the replay")
-        self.assertLessEqual(known, ids_of(receiver.events()[before:]))
 
     # HOOK-8, HOOK-13
     def test_a_disabled_webhook_waits_for_an_admin(self):
@@ -182,7 +190,7 @@ class Webhooks(daemon_fixture.DaemonTestCase):
 
     # HOOK-11
     def test_urls_into_other_networks_are_refused(self):
-        for url in ("http://10.0.0.1/", "https://169.254.169.254/latest", "https://[::1]/", "https://0x7f.1/", "http://192.168.1.1/",
+        for url in ("http://10.0.0.1/", "https://169.254.169.254/latest", "https://[::1]/", "https://0xa.1/", "http://192.168.1.1/",
                     "https://ana:pw@127.0.0.1/", "https://127.0.0.1/#a", "ftp://127.0.0.1/"):
             with self.subTest(url=url):
                 message = self.fixture.try_ctl("webhook", "create", "--name", "bad", "--url", url)

@@ -4,7 +4,9 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 
 const key = Buffer.from(process.env.WEBHOOK_SECRET.replace(/^whsec_/, ""), "base64");
-const newest = new Map(); // the version of each gift that was taken last; keep it in your database
+// Keep both in your database, together with what you make of the events.
+const seen = new Set(); // the ids of events that were taken
+const newest = new Map(); // the version of each gift that was taken last
 
 function isGenuine(headers, body) {
   const stamp = headers["webhook-timestamp"] ?? "";
@@ -24,7 +26,10 @@ createServer(async (request, response) => {
   if (genuine) {
     const event = JSON.parse(body);
     const gift = event.data.gift;
-    if (!gift || gift.version >= (newest.get(gift.recipient_transaction_id) ?? 0)) {
+    const isRepeated = seen.has(request.headers["webhook-id"]);
+    seen.add(request.headers["webhook-id"]);
+    // Events of one gift may have the same version: the id alone shows a repeat.
+    if (!isRepeated && (!gift || gift.version >= (newest.get(gift.recipient_transaction_id) ?? 0))) {
       if (gift) newest.set(gift.recipient_transaction_id, gift.version);
       console.log(JSON.stringify(event)); // your work: only store it here, and answer at once
     }

@@ -10,7 +10,9 @@ import sys
 import time
 
 KEY = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
-newest = {}  # the version of each gift that was taken last; keep it in your database
+# Keep both in your database, together with what you make of the events.
+seen = set()  # the ids of events that were taken
+newest = {}  # the version of each gift that was taken last
 
 
 def is_genuine(headers, body):
@@ -31,10 +33,13 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         if genuine:
             event = json.loads(body)
             gift = event["data"].get("gift")
-            if gift is None or gift["version"] >= newest.get(gift["recipient_transaction_id"], 0):
+            is_repeated = self.headers["webhook-id"] in seen
+            seen.add(self.headers["webhook-id"])
+            # Events of one gift may have the same version: the id alone shows a repeat.
+            if not is_repeated and (gift is None or gift["version"] >= newest.get(gift["recipient_transaction_id"], 0)):
                 if gift:
                     newest[gift["recipient_transaction_id"]] = gift["version"]
-                print(json.dumps(event), flush=True)  # your work: only store it here, and answer at once
+                print(json.dumps(event) + "\n", end="", flush=True)  # your work: only store it here, and answer at once
         self.send_response(204 if genuine else 401)
         self.send_header("Content-Length", "0")
         self.end_headers()

@@ -12,6 +12,7 @@
 #include "schema/sql/record_rows.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
+#include "schema/store/gift/held_gift_requests.h"
 #include "schema/store/statements/bounded_queries.h"
 #include "schema/store/statements/claims.h"
 #include "schema/store/statements/feed_marks.h"
@@ -484,7 +485,8 @@ PublishRun Feed::publish_requests(std::size_t limit) {
     std::vector<FeedEvent> events;
     run.taken = take_objects(
         session, FeedMarkKind::held_request, limit,
-        "SELECT request_id, account_id, organization_id, is_test, state FROM held_gift_request WHERE " +
+        "SELECT request_id, account_id, organization_id, CASE WHEN " + held_test_condition(true) +
+            " THEN 1 ELSE 0 END, state FROM held_gift_request WHERE " +
             sql::in_list(session, "request_id", "list", false),
         [&](const sql::PreparedQuery& row, std::int64_t reasons) { add_held_events(row, reasons, events); });
     run.taken += take_objects(

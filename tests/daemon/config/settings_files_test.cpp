@@ -276,6 +276,7 @@ TEST(SettingsFiles, EveryValueOfTheSampleIsAllowed) {
                                        ::testing::HasSubstr("beside server.tls"),
                                        ::testing::HasSubstr("without $CREDENTIALS_DIRECTORY"),
                                        ::testing::HasSubstr("ca-certificates.crt\", which cannot be read"),
+                                       ::testing::HasSubstr("company-ca.pem\", which cannot be read"),
                                        ::testing::HasSubstr("logo.svg\", which cannot be read")));
   }
 }

@@ -83,7 +83,8 @@ class EventHandlerTest : public ::testing::Test {
   }
   std::vector<std::string> types(const std::string& key, const std::string& query = {}) {
     std::vector<std::string> found;
-    for (const json& event : page(key, query)["data"]) found.push_back(event["type"]);
+    const json shown = page(key, query);
+    for (const json& event : shown["data"]) found.push_back(event["type"]);
     return found;
   }
 
@@ -168,7 +169,8 @@ TEST_F(EventHandlerTest, EachFaultyParameterIsNamed) {
       call(key, "after=17&types=gift.lost&limit=501&colour=red&limit=5&since=yesterday");
   EXPECT_EQ(response.status, 400);
   std::vector<std::string> fields;
-  for (const json& error : tests::parse_json(response.body)["errors"]) fields.push_back(error["field"]);
+  const json body = tests::parse_json(response.body);
+  for (const json& error : body["errors"]) fields.push_back(error["field"]);
   EXPECT_THAT(fields,
               testing::UnorderedElementsAre("after", "types", "limit", "colour", "limit", "since", "since"));
   for (const char* wrong : {"after=", "after=1.2.3", "after=-1.2", "after=1.", "types=", "types=gift.opened,",

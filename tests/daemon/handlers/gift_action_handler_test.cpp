@@ -115,6 +115,26 @@ TEST_F(GiftActionHandlerTest, ACancelMayBeRepeatedAndIsAuditedWithTheKey) {
   EXPECT_EQ(changed_, 1);
 }
 
+// HTTP-59
+TEST_F(GiftActionHandlerTest, MisspeltMembersAndParametersDoNothing) {
+  const auto refused = [&](const http::HttpResponse& response) {
+    EXPECT_EQ(response.status, 400) << response.body;
+    return tests::parse_json(response.body)["errors"][0]["code"].get<std::string>();
+  };
+  http::HttpRequest dry = request();
+  dry.query = "dry_run=1";
+  EXPECT_EQ(refused(actions_.cancel(dry, gift_).wait()), "unknown_parameter");
+  EXPECT_EQ(refused(actions_.extend(dry, gift_).wait()), "unknown_parameter");
+  EXPECT_EQ(refused(actions_.cancel(request(R"({"dry_run": true})"), gift_).wait()), "unknown_parameter");
+  EXPECT_EQ(refused(actions_.resend(request(R"({"emial": "new@example.com"})", tag()), gift_).wait()),
+            "unknown_parameter");
+  EXPECT_EQ(
+      refused(
+          actions_.extend(request(R"({"until": "2027-06-01T00:00:00Z", "dry_run": true})"), gift_).wait()),
+      "unknown_parameter");
+  EXPECT_EQ(changed_, 0);
+}
+
 // API-6
 TEST_F(GiftActionHandlerTest, WhatTheGiftsStateDoesNotAllowIs409WithTheReason) {
   ASSERT_EQ(sync::redeem_or_donate(store_->changes, {std::stoll(gift_)}, Status::redeemed, now_).outcome,

@@ -66,8 +66,8 @@ class GiftReadHandlerTest : public ::testing::Test {
       request.recipients.push_back({"p" + std::to_string(i) + "@example.com", "", "", "Hi"});
     if (change) change(request);
     std::vector<std::int64_t> ids;
-    for (const auto& one : store_->gifts.create(std::span(&request, 1)).front().recipients)
-      ids.push_back(one.id.value);
+    const auto made = store_->gifts.create(std::span(&request, 1));
+    for (const auto& one : made.front().recipients) ids.push_back(one.id.value);
     return ids;
   }
   http::HttpRequest request(const std::string& query = {}, const std::string& key = {}) {
@@ -88,14 +88,16 @@ class GiftReadHandlerTest : public ::testing::Test {
   }
   std::vector<std::int64_t> ids(const std::string& query = {}, const std::string& key = {}) {
     std::vector<std::int64_t> found;
-    for (const json& row : page(query, key)["data"]) found.push_back(row["recipient_transaction_id"]);
+    const json shown = page(query, key);
+    for (const json& row : shown["data"]) found.push_back(row["recipient_transaction_id"]);
     return found;
   }
   std::vector<std::string> faults(const std::string& query) {
     const http::HttpResponse response = get(query);
     EXPECT_EQ(response.status, 400) << query << response.body;
     std::vector<std::string> found;
-    for (const json& one : tests::parse_json(response.body)["errors"])
+    const json body = tests::parse_json(response.body);
+    for (const json& one : body["errors"])
       found.push_back(one["field"].get<std::string>() + " " + one["code"].get<std::string>());
     return found;
   }

@@ -140,6 +140,31 @@ TEST_F(WebhookEndpointHandlerTest, FaultsNameTheirField) {
   EXPECT_EQ(create(ana_, {{"name", "a"}, {"url", kUrl}}).second["code"], "feed_off");
 }
 
+// HTTP-59
+TEST_F(WebhookEndpointHandlerTest, MisspeltMembersAndParametersDoNothing) {
+  const std::string id = created();
+  const auto refused = [&](Method method, const json& body, const std::string& verb = "POST",
+                           const std::string& query = "") {
+    const auto [status, answer] = call(method, ana_, id, body, verb, query);
+    EXPECT_EQ(status, 400) << answer;
+    return answer["errors"][0]["field"].get<std::string>() + " " +
+           answer["errors"][0]["code"].get<std::string>();
+  };
+  EXPECT_EQ(create(ana_, {{"name", "typo"}, {"url", kUrl}, {"type", {"gift.redeemed"}}}).first, 400);
+  EXPECT_EQ(refused(&Handler::handle_one, {{"state", "disabled"}}, "PATCH"), "state unknown_parameter");
+  EXPECT_EQ(refused(&Handler::rotate_secret, {{"grace", 60}}), "grace unknown_parameter");
+  EXPECT_EQ(refused(&Handler::test, {{"dry", true}}), "dry unknown_parameter");
+  EXPECT_EQ(refused(&Handler::replay, {{"from", "2026-01-01T00:00:00Z"}}), "from unknown_parameter");
+  EXPECT_EQ(refused(&Handler::retry, {{"events", 1}}), "events unknown_parameter");
+  EXPECT_EQ(refused(&Handler::enable, {{"since", "2026-01-01T00:00:00Z"}}), "since unknown_parameter");
+  EXPECT_EQ(refused(&Handler::disable, {{"why", "x"}}), "why unknown_parameter");
+  EXPECT_EQ(refused(&Handler::disable, {}, "POST", "dry_run=1"), "dry_run unknown_parameter");
+  EXPECT_EQ(refused(&Handler::handle_one, {}, "DELETE", "dry_run=1"), "dry_run unknown_parameter");
+  EXPECT_EQ(refused(&Handler::list_attempts, {}, "GET", "is_faild=true"), "is_faild unknown_parameter");
+  EXPECT_EQ(refused(&Handler::list, {}, "GET", "foo=1"), "foo unknown_parameter");
+  EXPECT_EQ(call(&Handler::handle_one, ana_, id, {}, "GET").second["data"]["state"], "active");
+}
+
 // HOOK-8, HOOK-9, HOOK-10
 TEST_F(WebhookEndpointHandlerTest, DoesWhatTheCommandsDo) {
   const std::string id = created();

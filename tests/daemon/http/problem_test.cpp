@@ -299,9 +299,9 @@ TEST(GiftRequestResponses, StateHasEveryTimeOrNull) {
   EXPECT_EQ(tests::parse_json(handlers::gift_request_state_json(request, {recipient})),
             tests::parse_json(
                 R"({"data":{"id":5,"gift_id":7,"created_at":"2023-11-14T22:13:20.123Z","utm_campaign_id":null,
-      "delivery":"urls","state":"sent","recipients":[{"recipient_transaction_id":11,"email":"rose@edge.example","phone_number":"",
+      "reference":null,"delivery":"urls","state":"sent","recipients":[{"recipient_transaction_id":11,"email":"rose@edge.example","phone_number":"",
       "status":"opened","sent_at":null,"delivered_at":null,"undelivered_at":null,"opened_at":"2023-11-14T22:14:20.000Z",
-      "redeemed_at":null,"donated_at":null,"expired_at":null,"refunded_at":null}]}})"));
+      "redeemed_at":null,"donated_at":null,"expired_at":null,"refunded_at":null,"reference":null,"extended_until":null}]}})"));
   request.utm_campaign_id = "spring";
   const json body = tests::parse_json(handlers::gift_request_state_json(request, {}));
   EXPECT_EQ(body["data"]["utm_campaign_id"], "spring");
