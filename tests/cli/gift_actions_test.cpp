@@ -169,6 +169,8 @@ TEST_F(CliGiftActions, ExtendSaysUntilWhenAndMayBeRepeated) {
   const auto first = extend(to_rfc3339(until));
   EXPECT_EQ(first.code, 0) << first.err;
   EXPECT_THAT(first.err, HasSubstr("It can be accepted until " + to_rfc3339(until) + "."));
+  EXPECT_THAT(cli_.run({"audit", "list", "--action", "gift.extend"}).out,
+              HasSubstr("--until " + to_rfc3339(until)));
   const auto again = extend(to_rfc3339(until));
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(again.err, HasSubstr("already"));
