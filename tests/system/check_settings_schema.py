@@ -14,7 +14,7 @@ import yaml
 DOCUMENTS = pathlib.Path(os.environ["BUILD_DIR"]) / "documents"
 COMMENTED_KEY = re.compile(r"^( *)#((?:- )?[a-z_]+:.*)$", re.MULTILINE)  # prose comments have a space after the #
 
-MAPS = {"status_map", "headers", "tables", "columns", "objects"}  # the admin chooses their names
+MAPS = {"status_map", "headers", "tables", "columns", "objects", "sender_aliases"}  # the admin chooses their names
 
 MINIMAL = {
     "server": {"base_url": "http://127.0.0.1:8480", "admin_url": "http://127.0.0.1:8480"},
@@ -66,6 +66,12 @@ ACCEPTED["an org with everything said"] = org(
     columns={"gift_record.Record_Version": "Version__c", "gift_record.Message": "-"}, status_log=None)
 ACCEPTED["an org with the package of another owner"] = org(
     {**JWT, "mode": "bare"}, namespace="thx", columns={"task.RecipientTransactionId": "Gift_Key__c"})
+ACCEPTED["a CRM with what is said of users and tasks"] = {
+    **MINIMAL,
+    "crm": {"sender_aliases": {"ana@old.example": "ana@example.com"}, "fallback_owner": "0055g000001AbCdAAK"},
+    "tasks": {"enabled": True, "subject": "Gift: {item}", "due_days": 3, "assignee": "account_owner"},
+    "feed": {"enabled": True, "keep_days": 7}, "webhooks": {"allowed_networks": ["10.0.0.0/8"], "log_days": 1},
+}
 ACCEPTED["a CRM in tables with an empty section for Salesforce"] = {**MINIMAL, "crm": {"type": "sql", "salesforce": None}}
 OIDC = {"name": "acme", "client_id": "giftsync", "client_secret": "env:S", "issuer": "https://idp.acme.com/",
         "domains": ["acme.com"]}
