@@ -174,7 +174,8 @@ class ConnectionFloodTest(daemon_fixture.DaemonTestCase):
         self.probe()
         answers = [self.first_bytes_of(connection) for connection in connections]
         self.assertEqual(set(answers), {b"HTTP/1.1 503", b"HTTP/1.1 408"}, "503 beyond the budget, 408 for those that were begun")
-        self.assertLess(other.resident_kilobytes() - before, 64_000)
+        # A sanitizer keeps what was freed for a while; all bodies together are 120,000.
+        self.assertLess(other.resident_kilobytes() - before, 96_000 if daemon_fixture.IS_SANITIZED else 64_000)
         if not daemon_fixture.IS_SANITIZED:
             daemon_fixture.wait_until(lambda: other.resident_kilobytes() - before < 16_000, "the memory to be given back")
 
