@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
+#include "daemon/handlers/list_query.h"
 #include "daemon/http/json_request.h"
 #include "platform/text.h"
-#include "platform/url_parameters.h"
 #include "sync/feed_step.h"
 
 namespace giftsync::handlers {
@@ -15,6 +16,7 @@ namespace {
 
 /// A time that the feed can be asked for from: after that, a cursor is the place to go on.
 constexpr std::string_view kTimeForm = "a time as 2026-11-28T10:00:00Z (write + as %2B)";
+constexpr std::array<std::string_view, 4> kParameters{"after", "since", "types", "limit"};
 constexpr std::string_view kTypesForm =
     "types of events such as gift.opened, or gift.* for all of a kind, separated by commas";
 
@@ -32,12 +34,7 @@ class QueryReading {
   explicit QueryReading(EventQuery& query) : query_(query) {}
 
   void read(const std::string& name, const std::string& value) {
-    if (name != "after" && name != "since" && name != "types" && name != "limit")
-      return add(name, "unknown_parameter",
-                 fmt::format("{} is no parameter of the feed, which has after, since, types, limit.",
-                             http::quoted(name)));
-    if (!seen_.insert(name).second)
-      return add(name, "repeated_parameter", fmt::format("{} may be given once.", name));
+    given_.insert(name);
     if (name == "after")
       read_after(value);
     else if (name == "since")
@@ -49,7 +46,7 @@ class QueryReading {
   }
 
   void end() {
-    if (seen_.contains("after") && seen_.contains("since"))
+    if (given_.contains("after") && given_.contains("since"))
       add("since", "invalid", "after and since are two places to begin at: give one of them.");
   }
 
@@ -87,15 +84,8 @@ class QueryReading {
   }
 
   EventQuery& query_;
-  std::set<std::string> seen_;
+  std::set<std::string> given_;
 };
-
-http::HttpResponse refused(const http::FieldIssues& issues) {
-  std::string message = issues.front().message;
-  if (issues.size() > 1)
-    message += fmt::format(" {} more faults are listed in \"errors\".", issues.size() - 1);
-  return http::problem("invalid", message + " Correct the parameters and ask again.", issues);
-}
 
 }  // namespace
 
@@ -134,10 +124,8 @@ Json feed_event_json(const store::FeedEvent& event, std::int64_t epoch) {
 EventQuery parse_event_query(std::string_view text) {
   EventQuery query;
   QueryReading reading(query);
-  const auto parameters = parse_url_parameters(text);
-  if (!parameters) reading.add("", "invalid", "The query is not percent-encoded text.");
-  for (const auto& [name, value] : parameters.value_or(std::vector<std::pair<std::string, std::string>>()))
-    reading.read(name, value);
+  read_parameters(text, "the feed", kParameters, query.issues,
+                  [&](const std::string& name, const std::string& value) { reading.read(name, value); });
   reading.end();
   return query;
 }
@@ -185,7 +173,7 @@ http::Reply EventHandler::list(const http::HttpRequest& request, std::string_vie
 http::HttpResponse EventHandler::list_for(const http::HttpRequest& request,
                                           const store::ApiKeyOwner& caller) {
   const EventQuery query = parse_event_query(request.query);
-  if (!query.issues.empty()) return refused(query.issues);
+  if (!query.issues.empty()) return refused_query(query.issues);
   if (!options_.enabled) return feed_off();
   const store::FeedState state = feed_.state();
   const std::optional<std::int64_t> after =

@@ -97,12 +97,7 @@ http::Reply GiftActionHandler::act(const http::HttpRequest& request, std::string
                                    const std::function<http::HttpResponse(const Call&)>& respond) {
   return authenticator_.handle_authenticated(
       request, Scope::manage, [&](const store::ApiKeyOwner& caller) -> http::Reply {
-        if (auto head = http::check_json_head(request, http::kMaxSmallBodyBytes,
-                                              http::RepeatPolicy::naturally_idempotent);
-            !head)
-          return std::move(head.error());
-        if (const auto issues = parameter_issues(request.query, {}); !issues.empty())
-          return refused_query(issues);
+        if (auto refusal = refused_call(request, true)) return std::move(*refusal);
         const auto found = find_seen_gift(store_, caller, id);
         if (!found) return unknown_gift_transaction();
         const UtcMillis now = options_.clock();

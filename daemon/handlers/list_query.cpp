@@ -8,6 +8,7 @@
 #include <set>
 
 #include "daemon/handlers/gift_request_json.h"
+#include "daemon/http/routes.h"
 #include "platform/digest.h"
 #include "platform/text.h"
 #include "platform/url_parameters.h"
@@ -26,6 +27,7 @@ constexpr std::array<std::string_view, 8> kRequestParameters{
 constexpr std::size_t kMaxValueCodePoints = 255;
 /// No source has this name (settings: sources).
 constexpr std::string_view kOwnSource = "giftsync";
+constexpr std::string_view kThisList = "this list";
 constexpr std::size_t kMacBytes = 16;
 constexpr std::size_t kTagDigits = 32;
 
@@ -113,12 +115,6 @@ bool is_member(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string unknown_parameter(const std::string& name, std::span<const std::string_view> known) {
-  if (known.empty()) return fmt::format("{} is unknown: this address has no parameters.", http::quoted(name));
-  return fmt::format("{} is no parameter of this list, which has {}.", http::quoted(name),
-                     fmt::join(known, ", "));
-}
-
 }  // namespace
 
 std::span<const std::string_view> gift_list_parameters() {
@@ -129,28 +125,43 @@ std::span<const std::string_view> request_list_parameters() {
   return kRequestParameters;
 }
 
+void read_parameters(std::string_view query, std::string_view of, std::span<const std::string_view> known,
+                     http::FieldIssues& issues,
+                     const std::function<void(const std::string&, const std::string&)>& read) {
+  const auto parameters = parse_url_parameters(query);
+  if (!parameters) issues.push_back({"", "invalid", "The query is not percent-encoded text."});
+  std::set<std::string> seen;
+  for (const auto& [name, value] : parameters.value_or(std::vector<std::pair<std::string, std::string>>())) {
+    if (!is_member(known, name))
+      issues.push_back(
+          {name, "unknown_parameter",
+           known.empty() ? fmt::format("{} is unknown: this address has no parameters.", http::quoted(name))
+                         : fmt::format("{} is no parameter of {}, which has {}.", http::quoted(name), of,
+                                       fmt::join(known, ", "))});
+    else if (!seen.insert(name).second)
+      issues.push_back({name, "repeated_parameter", fmt::format("{} may be given once.", name)});
+    else
+      read(name, value);
+  }
+}
+
 ListQuery parse_list_query(std::string_view text, std::span<const std::string_view> allowed) {
   ListQuery query;
   QueryReading reading{query};
-  const auto parameters = parse_url_parameters(text);
-  if (!parameters) reading.add_error("", "invalid", "The query is not percent-encoded text.");
-  std::set<std::string> seen;
+  bool has_status = false;
   std::map<std::string, std::string> kept;
-  for (const auto& [name, value] : parameters.value_or(std::vector<std::pair<std::string, std::string>>())) {
-    if (!is_member(allowed, name)) {
-      reading.add_error(name, "unknown_parameter", unknown_parameter(name, allowed));
-    } else if (!seen.insert(name).second) {
-      reading.add_error(name, "repeated_parameter", fmt::format("{} may be given once.", name));
-    } else if (value.empty() || !is_storable_text(value) ||
-               (name != "cursor" && count_code_points(value) > kMaxValueCodePoints)) {
-      reading.refuse(name, value, fmt::format("a text of 1 to {} characters", kMaxValueCodePoints));
-    } else {
-      reading.read(name, value);
-      if (name != "cursor" && name != "limit") kept[name] = value;
-    }
-  }
+  read_parameters(text, kThisList, allowed, query.issues,
+                  [&](const std::string& name, const std::string& value) {
+                    has_status = has_status || name == "status";
+                    if (value.empty() || !is_storable_text(value) ||
+                        (name != "cursor" && count_code_points(value) > kMaxValueCodePoints))
+                      return reading.refuse(name, value,
+                                            fmt::format("a text of 1 to {} characters", kMaxValueCodePoints));
+                    reading.read(name, value);
+                    if (name != "cursor" && name != "limit") kept[name] = value;
+                  });
   const bool has_reached = query.filter.reached_since || query.filter.reached_until;
-  if (has_reached && !seen.contains("status"))
+  if (has_reached && !has_status)
     reading.add_error(query.filter.reached_since ? "reached_since" : "reached_until", "invalid",
                       "reached_since and reached_until are times of a status: add status.");
   for (const auto& [name, value] : kept)
@@ -158,19 +169,18 @@ ListQuery parse_list_query(std::string_view text, std::span<const std::string_vi
   return query;
 }
 
-http::FieldIssues parameter_issues(std::string_view query, std::initializer_list<std::string_view> known) {
-  const std::span<const std::string_view> names(known.begin(), known.size());
-  http::FieldIssues issues;
-  std::set<std::string> seen;
-  const auto parameters = parse_url_parameters(query);
-  if (!parameters) issues.push_back({"", "invalid", "The query is not percent-encoded text."});
-  for (const auto& [name, value] : parameters.value_or(std::vector<std::pair<std::string, std::string>>())) {
-    if (!is_member(names, name))
-      issues.push_back({name, "unknown_parameter", unknown_parameter(name, names)});
-    else if (!seen.insert(name).second)
-      issues.push_back({name, "repeated_parameter", fmt::format("{} may be given once.", name)});
+std::optional<http::HttpResponse> refused_call(const http::HttpRequest& request, bool has_body,
+                                               std::initializer_list<std::string_view> parameters) {
+  if (has_body) {
+    auto head =
+        http::check_json_head(request, http::kMaxSmallBodyBytes, http::RepeatPolicy::naturally_idempotent);
+    if (!head) return std::move(head.error());
   }
-  return issues;
+  http::FieldIssues issues;
+  read_parameters(request.query, kThisList, {parameters.begin(), parameters.size()}, issues,
+                  [](const std::string&, const std::string&) {});
+  if (issues.empty()) return std::nullopt;
+  return refused_query(issues);
 }
 
 void refuse_unknown_members(http::JsonObjectReader& fields, const http::JsonObjectReader::LocatedObject& root,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -40,8 +41,16 @@ std::span<const std::string_view> request_list_parameters();
 /// `allowed`: of which the list has some; none for an address without parameters.
 ListQuery parse_list_query(std::string_view query, std::span<const std::string_view> allowed);
 
-/// Each parameter that is not among `known` or is repeated.
-http::FieldIssues parameter_issues(std::string_view query, std::initializer_list<std::string_view> known);
+/// Calls `read` with name and value of each parameter that is among `known`, once; each that is unknown or
+/// repeated is an issue. `of`: what has the parameters, such as "this list".
+void read_parameters(std::string_view query, std::string_view of, std::span<const std::string_view> known,
+                     http::FieldIssues& issues,
+                     const std::function<void(const std::string&, const std::string&)>& read);
+
+/// The refusal of a call that has another parameter than those, or one twice (HTTP-59); of one with a body
+/// also where its head is that of no JSON body. Nothing: it may go on.
+std::optional<http::HttpResponse> refused_call(const http::HttpRequest& request, bool has_body,
+                                               std::initializer_list<std::string_view> parameters = {});
 
 /// Each member that is not among `known` is an error: a misspelt one would have the call do something else
 /// than its caller means (HTTP-59).

@@ -229,8 +229,7 @@ http::HttpResponse WebhookEndpointHandler::shown(std::int64_t id, int status, co
 http::Reply WebhookEndpointHandler::list(const http::HttpRequest& request, std::string_view) {
   return authenticator_.handle_authenticated(
       request, Scope::webhooks, [&](const store::ApiKeyOwner& caller) -> http::Reply {
-        if (const auto issues = parameter_issues(request.query, {}); !issues.empty())
-          return refused_query(issues);
+        if (auto refusal = refused_call(request, false)) return std::move(*refusal);
         const store::FeedState feed = store_.feed.state();
         Json rows = Json::array();
         for (const WebhookEndpoint& endpoint : store_.webhooks.list())
@@ -242,12 +241,7 @@ http::Reply WebhookEndpointHandler::list(const http::HttpRequest& request, std::
 http::Reply WebhookEndpointHandler::create(const http::HttpRequest& request, std::string_view) {
   return authenticator_.handle_authenticated(
       request, Scope::webhooks, [&](const store::ApiKeyOwner& caller) -> http::Reply {
-        if (auto head = http::check_json_head(request, http::kMaxSmallBodyBytes,
-                                              http::RepeatPolicy::naturally_idempotent);
-            !head)
-          return std::move(head.error());
-        if (const auto issues = parameter_issues(request.query, {}); !issues.empty())
-          return refused_query(issues);
+        if (auto refusal = refused_call(request, true)) return std::move(*refusal);
         auto body =
             read_body(request, {"name", "url", "types"}, [](Fields& fields, const Root& root, Body& parsed) {
               read_settings(fields, root, true, parsed);
@@ -270,14 +264,7 @@ http::Reply WebhookEndpointHandler::with_endpoint(const http::HttpRequest& reque
                                                   std::initializer_list<std::string_view> parameters) {
   return authenticator_.handle_authenticated(
       request, Scope::webhooks, [&](const store::ApiKeyOwner& caller) -> http::Reply {
-        if (has_body) {
-          if (auto head = http::check_json_head(request, http::kMaxSmallBodyBytes,
-                                                http::RepeatPolicy::naturally_idempotent);
-              !head)
-            return std::move(head.error());
-        }
-        if (const auto issues = parameter_issues(request.query, parameters); !issues.empty())
-          return refused_query(issues);
+        if (auto refusal = refused_call(request, has_body, parameters)) return std::move(*refusal);
         const auto id = parse_number<std::int64_t>(id_text);
         auto endpoint = id ? store_.webhooks.find(*id) : std::nullopt;
         if (!endpoint || !is_seen(caller, *endpoint)) return unknown_endpoint();
