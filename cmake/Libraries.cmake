@@ -75,7 +75,7 @@ giftsync_library(daemon/identity SMALL
 giftsync_library(daemon/exports SMALL USES platform schema crm schema/store matching sync
   PRIVATE nlohmann_json::nlohmann_json)
 giftsync_library(daemon/console SMALL USES platform schema crm schema/store matching sync daemon/content daemon/config
-       daemon/http daemon/identity daemon/exports
+       daemon/http daemon/webhooks daemon/identity daemon/exports
   PRIVATE giftsync::mustache Poco::Foundation spdlog::spdlog fmt::fmt
   PRECOMPILE <daemon/console/access.h> <fmt/format.h>)
 

@@ -246,6 +246,11 @@ console::CrmAccess crm_access(SharedParts& shared) {
   return access;
 }
 
+console::WebhookAccess console_webhooks(SharedParts& shared) {
+  handlers::WebhookEndpointOptions options = webhook_endpoint_options(shared);
+  return {std::move(options.post), std::move(options.seal), std::move(options.unseal)};
+}
+
 /// Null when the settings do not serve it.
 std::unique_ptr<console::Console> make_console(SharedParts& shared, Workers& workers,
                                                identity::ProviderSignIn* sign_in) {
@@ -263,7 +268,8 @@ std::unique_ptr<console::Console> make_console(SharedParts& shared, Workers& wor
             return wiring::attention_facts(shared.settings, shared.store, stats, "giftsyncctl ", now);
           },
           [&workers] { workers.wake_sync_and_delivery(); }, record_findings(shared),
-          wiring::sending_budget_rules(shared.settings.sending), held_approval_reporter(shared, workers)});
+          wiring::sending_budget_rules(shared.settings.sending), held_approval_reporter(shared, workers),
+          console_webhooks(shared)});
 }
 
 /// A logo that has become unreadable is logged and omitted.

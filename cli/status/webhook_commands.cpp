@@ -55,18 +55,6 @@ tl::expected<WebhookEndpoint, int> find_endpoint(const Console& console, CliCont
       fmt::format("there is no webhook {}; \"giftsyncctl webhook list\" shows them", in_quotes(name))));
 }
 
-/// Whose events it gets: an account's address, an organization's name; empty: all.
-std::string owner_of(CliContext& ctx, const WebhookEndpoint& endpoint) {
-  if (endpoint.account) {
-    const auto account = ctx.store.accounts.find(*endpoint.account);
-    return account ? account->email : std::to_string(endpoint.account->value);
-  }
-  if (!endpoint.organization) return {};
-  for (const auto& organization : ctx.store.organizations.list())
-    if (organization.id == *endpoint.organization) return organization.name;
-  return std::to_string(endpoint.organization->value);
-}
-
 void describe(ListedRow& row, CliContext& ctx, const store::FeedState& feed,
               const WebhookEndpoint& endpoint) {
   const webhooks::WebhookBacklog backlog = webhooks::backlog_of(feed, endpoint);
@@ -80,7 +68,7 @@ void describe(ListedRow& row, CliContext& ctx, const store::FeedState& feed,
   row.add("given_up", {"GIVEN UP", ListedRow::Kind::number}, retries.given_up);
   row.add("url", {"URL", ListedRow::Kind::elastic}, endpoint.url);
   row.add_json("types", endpoint.types.empty() ? Json("*") : Json(endpoint.types));
-  row.add_json("owner", text_or_null(owner_of(ctx, endpoint)));
+  row.add_json("owner", text_or_null(webhooks::owner_of(ctx.store, endpoint)));
   row.add_json("test", endpoint.is_test);
   row.add_json("lost_events", backlog.lost);
   row.add_json("reason", text_or_null(endpoint.reason));
@@ -184,7 +172,8 @@ int show(const Console& console, CliContext& ctx, const NamedOptions& options) {
   line("Name", endpoint->name);
   line("URL", endpoint->url);
   line("Types", endpoint->types.empty() ? "all" : endpoint->types);
-  line("Events of", owner_of(ctx, *endpoint).empty() ? "all accounts" : owner_of(ctx, *endpoint));
+  const std::string owner = webhooks::owner_of(ctx.store, *endpoint);
+  line("Events of", owner.empty() ? "all accounts" : owner);
   if (endpoint->is_test) line("Test", "test gifts alone");
   line("State", fmt::format("{} since {} UTC", to_word(endpoint->state), minute_text(endpoint->state_since)));
   line("Reason", endpoint->reason);
@@ -340,7 +329,14 @@ int retry(const Console& console, CliContext& ctx, const RetryEventsOptions& opt
     return console.fail(EX_DATAERR, fmt::format("event {} neither waits for a retry nor was given up; "
                                                 "\"giftsyncctl webhook replay\" posts others again",
                                                 *options.event));
-  console.info(fmt::format("{} {} tried now.", pluralize(count, "event"), plural_verb(count, "is", "are")));
+  if (endpoint->state == WebhookState::disabled) {
+    console.info(fmt::format("{} {} tried once the webhook is enabled.", pluralize(count, "event"),
+                             plural_verb(count, "is", "are")));
+  } else {
+    console.info(fmt::format("{} {} tried now.", pluralize(count, "event"), plural_verb(count, "is", "are")));
+    if (endpoint->state == WebhookState::failing)
+      console.info("The webhook is failing: one event tests it now, and the others follow its success.");
+  }
   return EX_OK;
 }
 

@@ -23,6 +23,8 @@ constexpr PermittedRoles kPermitted[] = {
     {Permission::manage_users, {Role::operations}},
     {Permission::see_keys, {Role::admin, Role::operations, Role::auditor}},
     {Permission::manage_keys, {Role::admin}},
+    {Permission::see_webhooks, {Role::admin, Role::operations, Role::auditor}},
+    {Permission::manage_webhooks, {Role::admin}},
     {Permission::pause_mail, {Role::admin, Role::operations}},
     {Permission::act_on_gifts, {Role::sender, Role::admin, Role::operations}},
     {Permission::cancel_many, {Role::admin, Role::operations}},

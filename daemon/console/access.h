@@ -19,6 +19,8 @@ enum class Permission {
   manage_users,     ///< ends sessions of others
   see_keys,         ///< API keys of the accounts that the user sees
   manage_keys,      ///< pauses, releases and revokes them
+  see_webhooks,     ///< where events of what the user sees are posted
+  manage_webhooks,  ///< makes, changes, moves and deletes those endpoints
   pause_mail,       ///< pauses all mail, and ends that pause
   act_on_gifts,     ///< resends and cancels gifts
   cancel_many,      ///< cancels the gifts of a filter

@@ -27,8 +27,7 @@ struct HealthLine {
 };
 
 std::string page_of(sync::Part part) {
-  const bool has_page = part != sync::Part::daemon && part != sync::Part::store &&
-                        part != sync::Part::items && part != sync::Part::webhooks;
+  const bool has_page = part != sync::Part::daemon && part != sync::Part::store && part != sync::Part::items;
   return has_page ? "/" + std::string(to_word(part)) : std::string();
 }
 

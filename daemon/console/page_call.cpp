@@ -25,12 +25,13 @@ constexpr std::int64_t kTestsSeconds = 8 * 3600;
 
 /// The notices that say what was done; the others warn.
 constexpr std::string_view kDone[] = {
-    "resent",          "resent_to_other",  "cancelled",        "retried",           "rematched",
-    "class_retried",   "request_approved", "request_rejected", "mail_done_release", "mail_done_withdraw",
-    "mail_done_retry", "mail_done_all",    "events_released",  "events_purged",     "entry_added",
-    "entry_removed",   "key_paused",       "key_released",     "key_revoked",       "token_released",
-    "mail_paused",     "mail_resumed",     "cancelled_many",   "cancelled_part",    "person_erased",
-    "held_approved"};
+    "resent",           "resent_to_other",  "cancelled",        "retried",           "rematched",
+    "class_retried",    "request_approved", "request_rejected", "mail_done_release", "mail_done_withdraw",
+    "mail_done_retry",  "mail_done_all",    "events_released",  "events_purged",     "entry_added",
+    "entry_removed",    "key_paused",       "key_released",     "key_revoked",       "token_released",
+    "mail_paused",      "mail_resumed",     "cancelled_many",   "cancelled_part",    "person_erased",
+    "held_approved",    "webhook_updated",  "webhook_tested",   "webhook_retried",   "webhook_woken",
+    "webhook_replayed", "webhook_enabled",  "webhook_disabled", "webhook_deleted"};
 
 /// "2.PROOF" for the notice `key` with the count "2" on the page at `path`.
 std::string notice_cookie(const PageCall& call, const std::string& path, const std::string& key,
@@ -89,6 +90,7 @@ std::optional<Data> frame_user(const PageCall& call) {
   shown.set("idle_seconds", std::to_string(call.console.options.settings.idle_minutes * 60));
   shown.set("sees_users", may(viewer.roles, Permission::see_users));
   shown.set("sees_keys", may(viewer.roles, Permission::see_keys));
+  shown.set("sees_webhooks", may(viewer.roles, Permission::see_webhooks));
   shown.set("sees_person", may(viewer.roles, Permission::manage_people) && sees_installation(viewer));
   shown.set("sees_operations", may(viewer.roles, Permission::see_operations));
   shown.set("sees_sources", may(viewer.roles, Permission::see_operations) && sees_installation(viewer));

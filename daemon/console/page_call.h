@@ -15,6 +15,7 @@
 #include "daemon/console/page_frame.h"
 #include "daemon/http/http_message.h"
 #include "daemon/identity/provider_sign_in.h"
+#include "daemon/webhooks/webhook_changes.h"
 #include "platform/clock.h"
 #include "schema/store/daemon_instances.h"
 #include "schema/store/store.h"
@@ -40,6 +41,15 @@ struct CrmAccess {
   /// Places for pages that ask a CRM outside of the store at the same time: a slow one must not stop all
   /// other pages.
   std::shared_ptr<std::counting_semaphore<2>> places = std::make_shared<std::counting_semaphore<2>>(2);
+};
+
+/// What the page of webhooks makes and tests endpoints with (CON-71).
+struct WebhookAccess {
+  webhooks::PostOptions post = {};
+  webhooks::Seal seal = {};
+  webhooks::Unseal unseal = {};
+  /// Places for tests at the same time: each holds a thread while its receiver hangs.
+  std::shared_ptr<std::counting_semaphore<2>> tests = std::make_shared<std::counting_semaphore<2>>(2);
 };
 
 struct ConsoleOptions {
@@ -68,6 +78,7 @@ struct ConsoleOptions {
   sync::SendingBudgetRules budget_rules = {};
   /// Called with each held gift request that was approved, and its gifts; wakes the workers. Absent: nothing.
   std::function<void(const sync::HeldReview&, const sync::HeldOutcome&)> on_held_approved = {};
+  WebhookAccess webhooks = {};
   /// What a cancellation by filter looks at (CON-68): parts of 5,000 gifts.
   int cancel_search_parts = 6;
   /// One press of the cancellation of many gifts begins no further gift after this time.

@@ -19,6 +19,19 @@ http::HttpResponse keys_page(const PageCall& call);
 http::HttpResponse pause_key(const PageCall& call);
 http::HttpResponse release_key(const PageCall& call);
 http::HttpResponse revoke_key(const PageCall& call);
+/// Where events are posted: a list, one endpoint, one attempt, and what an admin does (CON-71).
+http::HttpResponse webhooks_page(const PageCall& call);
+http::HttpResponse create_webhook(const PageCall& call);
+http::HttpResponse webhook_page(const PageCall& call);
+http::HttpResponse webhook_attempt_page(const PageCall& call);
+http::HttpResponse update_webhook(const PageCall& call);
+http::HttpResponse rotate_webhook(const PageCall& call);
+http::HttpResponse test_webhook(const PageCall& call);
+http::HttpResponse retry_webhook(const PageCall& call);
+http::HttpResponse replay_webhook(const PageCall& call);
+http::HttpResponse enable_webhook(const PageCall& call);
+http::HttpResponse disable_webhook(const PageCall& call);
+http::HttpResponse delete_webhook(const PageCall& call);
 /// Budgets, and what is paused (CON-67).
 http::HttpResponse sending_page(const PageCall& call);
 http::HttpResponse release_token(const PageCall& call);

@@ -57,6 +57,8 @@ std::string object_url(const PageCall& call, const AuditEvent& event) {
   if (kind == "do-not-send" && sees_installation(call.viewer())) return url_of(call, "/do-not-send");
   if (kind == "key" && may(call.viewer().roles, Permission::see_keys))
     return call.url().base + "/keys?" + query_of({{"find", event.object_id}});
+  if (kind == "webhook" && may(call.viewer().roles, Permission::see_webhooks))
+    return url_of(call, "/webhooks");
   if (kind == "user" && may(call.viewer().roles, Permission::see_users))
     return call.url().base + "/users?" + query_of({{"find", event.object_id}});
   return {};

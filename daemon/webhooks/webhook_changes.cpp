@@ -20,13 +20,6 @@ tl::unexpected<WebhookFault> refused(std::string field, std::string code, std::s
   return tl::make_unexpected(WebhookFault{std::move(field), std::move(code), std::move(message)});
 }
 
-std::string allowed_types() {
-  std::string list = "gift.*, gift_request.*, request_record.*";
-  for (std::size_t i = 0; i < kFeedEventTypes; ++i)
-    list.append(", ").append(to_word(static_cast<FeedEventType>(i)));
-  return list;
-}
-
 /// Sets the place behind which the events begin that were recorded then.
 void move_to(store::Store& store, const store::FeedState& feed, WebhookEndpoint& endpoint, UtcMillis time) {
   endpoint.epoch = feed.epoch;
@@ -43,13 +36,20 @@ PostOptions post_options(const std::vector<std::string>& allowed_networks, const
   return options;
 }
 
+std::vector<std::string> webhook_type_words() {
+  std::vector<std::string> words{"gift.*", "gift_request.*", "request_record.*"};
+  for (std::size_t i = 0; i < kFeedEventTypes; ++i)
+    words.emplace_back(to_word(static_cast<FeedEventType>(i)));
+  return words;
+}
+
 Checked<std::string> checked_types(const std::vector<std::string>& words) {
   std::vector<std::string> types;
   for (const std::string& word : words) {
     if (feed_event_types_of(word).empty())
-      return refused(
-          "types", "unsupported_value",
-          fmt::format("There is no event type {}; allowed: {}.", in_quotes(word), allowed_types()));
+      return refused("types", "unsupported_value",
+                     fmt::format("There is no event type {}; allowed: {}.", in_quotes(word),
+                                 fmt::join(webhook_type_words(), ", ")));
     if (std::find(types.begin(), types.end(), word) == types.end()) types.push_back(word);
   }
   return fmt::format("{}", fmt::join(types, ","));
@@ -69,6 +69,17 @@ Checked<std::string> checked_name(const std::string& name) {
                  fmt::format("The name must be one line of 1 to {} characters without blanks at its ends; "
                              "found {}.",
                              kMaxNameCodePoints, in_quotes(name)));
+}
+
+std::string owner_of(store::Store& store, const WebhookEndpoint& endpoint) {
+  if (endpoint.account) {
+    const auto account = store.accounts.find(*endpoint.account);
+    return account ? account->email : std::to_string(endpoint.account->value);
+  }
+  if (!endpoint.organization) return {};
+  for (const auto& organization : store.organizations.list())
+    if (organization.id == *endpoint.organization) return organization.name;
+  return std::to_string(endpoint.organization->value);
 }
 
 Checked<CreatedWebhook> create_webhook(store::Store& store, WebhookEndpoint endpoint, const Seal& seal,
@@ -91,8 +102,17 @@ Checked<CreatedWebhook> create_webhook(store::Store& store, WebhookEndpoint endp
           fmt::format("There is a webhook {} already; take another name.", in_quotes(endpoint.name)));
     case store::WebhookEndpoints::Inserted::too_many:
       return refused("", "too_many_endpoints",
-                     fmt::format("There are {} webhooks, the most there may be; delete one.",
-                                 store::kMaxWebhookEndpoints));
+                     fmt::format("There are {} webhooks for the events of this {}, the most there may be; "
+                                 "delete one.",
+                                 store::kMaxWebhookEndpoints,
+                                 endpoint.account        ? "account"
+                                 : endpoint.organization ? "organization"
+                                                         : "installation"));
+    case store::WebhookEndpoints::Inserted::too_many_in_all:
+      return refused("", "too_many_endpoints",
+                     fmt::format("There are {} webhooks of all accounts, the most there may be; an admin of "
+                                 "the installation can delete some.",
+                                 store::kMaxWebhookEndpointsInAll));
     case store::WebhookEndpoints::Inserted::done:
       break;
   }
@@ -174,9 +194,10 @@ std::optional<Posted> test_webhook(store::Store& store, const WebhookEndpoint& e
   if (secrets.empty()) return std::nullopt;
   const std::string id = "evt_test_" + random_hex(kIdBytes);
   Posted posted = WebhookClient(endpoint.url, options).post(id, test_body(id, now), secrets, now);
+  const bool is_accepted = sync::outcome_of(posted.response) == sync::WebhookOutcome::accepted;
   store.webhooks.add_attempt({endpoint.id, 0, 0, 1, posted.started_at, posted.millis, posted.response.status,
-                              posted.error, posted.body,
-                              sync::outcome_of(posted.response) != sync::WebhookOutcome::accepted});
+                              posted.error, posted.body, !is_accepted});
+  if (is_accepted) store.webhooks.wake(endpoint.id, now);
   return posted;
 }
 

@@ -1,5 +1,5 @@
 // daemon/webhooks: what an admin does with an endpoint: create, change, rotate its secret, move, enable,
-// disable and test it (HOOK-8 to HOOK-11, HOOK-13). Command line and API share these functions.
+// disable and test it (HOOK-8 to HOOK-11, HOOK-13). Command line, API and console share these functions.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,16 @@ using Checked = tl::expected<Value, WebhookFault>;
 /// Seals a text with the server secret.
 using Seal = std::function<std::string(std::string_view text)>;
 
+/// What an endpoint may subscribe to: "gift.*" and the like, then each type.
+std::vector<std::string> webhook_type_words();
 /// "gift.*,gift_request.held" of words, without repeats; all types for none.
 Checked<std::string> checked_types(const std::vector<std::string>& words);
 /// Reads the URL of an endpoint, and resolves its host.
 Checked<std::string> checked_url(const std::string& url, const PostOptions& options);
 Checked<std::string> checked_name(const std::string& name);
+
+/// Whose events it gets: an account's address, an organization's name; empty: all.
+std::string owner_of(store::Store& store, const store::WebhookEndpoint& endpoint);
 
 struct CreatedWebhook {
   store::WebhookEndpoint endpoint;
@@ -73,6 +78,7 @@ WebhookBacklog replay_webhook(store::Store& store, store::WebhookEndpoint endpoi
                               const store::AuditEvent& audit);
 
 /// Posts one endpoint.test at once, and logs the attempt; nothing when the secret cannot be opened (HOOK-9).
+/// A success ends the wait of an endpoint that is failing.
 std::optional<Posted> test_webhook(store::Store& store, const store::WebhookEndpoint& endpoint,
                                    const PostOptions& options, const Unseal& unseal, UtcMillis now);
 

@@ -72,6 +72,8 @@ TEST_F(CliWebhook, RefusesWhatCannotBePosted) {
   EXPECT_THAT(create("a", {"--organization", "None"}).err, HasSubstr("there is no organization"));
   EXPECT_THAT(cli_.run({"webhook", "create", "--name", "a", "--url", "https://10.0.0.1/"}).err,
               AllOf(HasSubstr("--url: "), HasSubstr("10.0.0.1 is a private address")));
+  EXPECT_THAT(cli_.run({"webhook", "create", "--name", "a", "--url", "https:///x"}).err,
+              AllOf(HasSubstr("--url: "), HasSubstr("the URL has no host")));
   store::Store(cli_.address()).feed.switch_to(false);
   const auto off = create("a");
   EXPECT_EQ(off.code, 65);
@@ -109,6 +111,15 @@ TEST_F(CliWebhook, IsTestedDisabledAndEnabled) {
   EXPECT_EQ(cli_.run({"webhook", "replay", "crm", "--since", "1h"}).code, 0);
   EXPECT_EQ(cli_.run({"webhook", "retry", "crm"}).code, 0);
   EXPECT_EQ(cli_.run({"webhook", "retry", "crm", "--event", "7"}).code, 65);
+  store::Store store(cli_.address());
+  store::WebhookEndpoint endpoint = store.webhooks.find("crm").value();
+  endpoint.state = WebhookState::failing;
+  endpoint.next_attempt_at = endpoint.next_attempt_at + kHourMillis;
+  store.webhooks.set_state(endpoint, {});
+  EXPECT_THAT(cli_.run({"webhook", "retry", "crm"}).err, HasSubstr("one event tests it now"));
+  EXPECT_LT(store.webhooks.find("crm").value().next_attempt_at, endpoint.next_attempt_at);
+  cli_.run({"webhook", "disable", "crm"});
+  EXPECT_THAT(cli_.run({"webhook", "retry", "crm"}).err, HasSubstr("once the webhook is enabled"));
 }
 
 }  // namespace

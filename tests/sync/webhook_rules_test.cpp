@@ -264,9 +264,63 @@ TEST(WebhookAddresses, AUrlHasNeitherUserNorFragment) {
         "https://ana@example.com/", "https://ana:pw@example.com/", "https://example.com/#a",
         "https://example.com/\n", "https://ex\xC3\xA4mple.com/"})
     EXPECT_TRUE(webhook_url_error(bad).has_value()) << bad;
+  for (const std::string& good :
+       std::vector<std::string>{"HTTPS://Example.COM/", "https://example.com", "https://example.com?a=b@c",
+                                "https://a_b.example/", "https://[2606:4700::1111]:8443/a",
+                                "https://1.2.3.4.example.com/", "https://xn--bcher-kva.example/"})
+    EXPECT_EQ(webhook_url_error(good), std::nullopt) << good;
   const std::string longest = "https://example.com/" + std::string(kMaxWebhookUrlBytes - 20, 'a');
   EXPECT_EQ(webhook_url_error(longest), std::nullopt);
   EXPECT_TRUE(webhook_url_error(longest + "a").has_value());
+}
+
+// HOOK-11: what curl would read as another host than a person does is refused, and the message names it.
+TEST(WebhookAddresses, AUrlSaysItsHostPlainly) {
+  struct Line {
+    std::string url;
+    std::string what;
+  };
+  const std::vector<Line> table = {
+      {"https:///x", "no host"},
+      {"https:////x", "no host"},
+      {"https:/x", "none of https"},
+      {"https:x", "none of https"},
+      {"https://?a", "no host"},
+      {"https://#a", "no host"},
+      {"https://:443/", "no host"},
+      {"https://@example.com/", "a user or a password"},
+      {"https://:@example.com/", "a user or a password"},
+      {"https://example.com#", "a fragment"},
+      {"https://example.com:/", "the port \"\""},
+      {"https://example.com:0/", "the port \"0\""},
+      {"https://example.com:65536/", "the port \"65536\""},
+      {"https://example.com:44a/", "the port \"44a\""},
+      {"https://example.com:443:443/", "more than one colon"},
+      {"https://[::1/", "more than one colon"},
+      {"https://::1]/", "other characters"},
+      {"https://[::1]x/", "no IPv6 address"},
+      {"https://[]/", "no IPv6 address"},
+      {"https://[1.2.3.4]/", "no IPv6 address"},
+      {"https://[fe80::1%25eth0]/", "no IPv6 address"},
+      {"https://2001:db8::1/", "more than one colon"},
+      {"https://example.com./", "a dot"},
+      {"https://.example.com/", "a dot"},
+      {"https://a..example.com/", "a dot"},
+      {"https://127.0.0.1./", "a dot"},
+      {"https://127.1/", "neither a name nor an address"},
+      {"https://0/", "neither a name nor an address"},
+      {"https://2130706433/", "neither a name nor an address"},
+      {"https://017700000001/", "neither a name nor an address"},
+      {"https://0x7f000001/", "neither a name nor an address"},
+      {"https://0X7F.1/", "neither a name nor an address"},
+      {"https://256.1.1.1/", "neither a name nor an address"},
+      {"https://%31%32%37.0.0.1/", "other characters"},
+      {"https://a%2eb/", "other characters"},
+      {"https://a\\b/", "other characters"},
+      {"https://a,b/", "other characters"},
+  };
+  for (const auto& [url, what] : table)
+    EXPECT_THAT(webhook_url_error(url).value_or("(it is allowed)"), HasSubstr(what)) << url;
 }
 
 // HOOK-2: the published example of the Standard Webhooks libraries.

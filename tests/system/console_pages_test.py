@@ -25,6 +25,8 @@ MAX_BYTES = 60_000
 PER_KIND = 2
 SETTINGS = """\
 console: { enabled: true }
+feed: { enabled: true }
+webhooks: { allowed_networks: ["127.0.0.0/8"] }
 sources:
   - { name: partner, type: webhook, secret: "whsec_YW4tZXhhbXBsZS1zZWNyZXQtb2YtMzItYnl0ZXMtb2s=", status_map: { seen: opened },
       fields: { transaction_id: /id, status: /status, occurred_at: /at } }
@@ -52,6 +54,9 @@ class ConsolePages(ConsoleTestCase):
             self.add_data()
 
     def add_data(self):
+        # Its receiver refuses connections.
+        self.fixture.ctl("webhook", "create", "--name", MARKUP, "--url", "http://127.0.0.1:9/hook", "--types", "gift.*")
+        self.fixture.ctl("webhook", "test", MARKUP, expect=69)
         with Client(self.fixture) as client:
             for number in range(3):
                 response = client.send_gift({"email": f"rose{number}@edge.example", "first_name": "Rose",
@@ -106,6 +111,28 @@ class ConsolePages(ConsoleTestCase):
         self.start_fixture(with_data=True)
         seen = self.walk("ana@example.com", "operator", lambda number: [SHAPES[number % len(SHAPES)]], "data")
         self.assertGreaterEqual(len({kind_of(path) for path in seen}), 6, seen)
+
+    # covers: CON-71
+    def test_webhooks_of_an_admin(self):
+        self.start_fixture(with_data=False)
+        session = self.signed_in("ana@example.com", "admin")
+        cookies = [{"name": key, "value": value, "url": self.fixture.url} for key, value in session.cookies.items()]
+        look = lambda path, shape: self.look_at(path, session.get(path)[1], cookies, SHAPES[shape], "webhooks-admin")
+        look("/console/webhooks", 0)
+        token = re.search(r'action="/console/webhooks">\s*<input type="hidden" name="form_token" value="([^"]+)"',
+                          session.get("/console/webhooks")[1]).group(1)
+        fields = {"form_token": token, "name": MARKUP, "url": "http://127.0.0.1:9/hook", "type:gift.*": "1"}
+        refused, text = session.post("/console/webhooks", fields | {"url": "https:///x"})
+        self.assertEqual(refused.status, 400)
+        self.assertEqual(self.browser.ask(do="validate", text=text), [])
+        made, text = session.post("/console/webhooks", fields)
+        self.assertEqual(made.status, 200)
+        self.assertEqual(self.browser.ask(do="validate", text=text), [])
+        self.assertRegex(text, r"<code>whsec_[A-Za-z0-9+/]{43}=</code>")
+        page = re.search(r'action="(/console/webhooks/\d+)/test"', text).group(1)
+        self.fixture.ctl("webhook", "test", MARKUP, expect=69)
+        for shape, path in enumerate(["/console/webhooks", page, page + "?failed=1", page + "/attempt?number=1"]):
+            look(path, shape + 1)
 
     @unittest.skipUnless(EVERY_STATE, "EVERY_STATE=1 looks at each page with each role in each state")
     def test_every_role_with_data(self):

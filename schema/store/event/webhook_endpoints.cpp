@@ -62,13 +62,16 @@ void insert_attempts(soci::session& session, std::int64_t before, std::vector<We
 
 /// Nothing of it when an admin has moved, enabled or disabled the endpoint meanwhile.
 void save_place(soci::session& session, const WebhookEndpoint& before, const WebhookEndpoint& after) {
-  session << "UPDATE webhook_endpoint SET position = :position, state = :state, state_since = :since, "
-             "reason = :reason, failures = :failures, next_attempt_at = :next WHERE id = :id AND epoch = "
-             ":epoch AND position = :old_position AND state = :old_state AND state_since = :old_since",
+  session
+      << "UPDATE webhook_endpoint SET position = :position, state = :state, state_since = :since, "
+         "reason = :reason, failures = :failures, next_attempt_at = CASE WHEN next_attempt_at = :old_next "
+         "THEN :next ELSE next_attempt_at END WHERE id = :id AND epoch = :epoch AND position = "
+         ":old_position AND state = :old_state AND state_since = :old_since",
       use(after.position, "position"), use(after.state, "state"), use(after.state_since, "since"),
-      use(after.reason, "reason"), use(after.failures, "failures"), use(after.next_attempt_at, "next"),
-      use(before.id, "id"), use(before.epoch, "epoch"), use(before.position, "old_position"),
-      use(before.state, "old_state"), use(before.state_since, "old_since");
+      use(after.reason, "reason"), use(after.failures, "failures"), use(before.next_attempt_at, "old_next"),
+      use(after.next_attempt_at, "next"), use(before.id, "id"), use(before.epoch, "epoch"),
+      use(before.position, "old_position"), use(before.state, "old_state"),
+      use(before.state_since, "old_since");
 }
 
 void set_place(soci::session& session, const WebhookEndpoint& endpoint) {
@@ -81,6 +84,25 @@ void leave_epoch(soci::session& session, const WebhookEndpoint& endpoint) {
   session << "DELETE FROM webhook_retry WHERE endpoint_id = :id AND EXISTS (SELECT 1 FROM webhook_endpoint "
              "WHERE id = :id2 AND epoch <> :epoch)",
       use(endpoint.id, "id"), use(endpoint.id, "id2"), use(endpoint.epoch, "epoch");
+}
+
+/// Ends the wait of one that is failing; whether there was one.
+bool end_wait(soci::session& session, std::int64_t endpoint, UtcMillis now) {
+  return sql::change_rows(session,
+                          "UPDATE webhook_endpoint SET next_attempt_at = :now WHERE id = :id AND state = "
+                          "'failing' AND next_attempt_at > :now2",
+                          use(now, "now"), use(endpoint, "id"), use(now, "now2")) > 0;
+}
+
+/// How many endpoints have the same owner.
+std::int64_t count_of_owner(soci::session& session, const WebhookEndpoint& endpoint) {
+  const std::int64_t account = endpoint.account ? endpoint.account->value : 0;
+  const std::int64_t organization = endpoint.organization ? endpoint.organization->value : 0;
+  return sql::select_value<std::int64_t>(
+      session,
+      "SELECT count(*) FROM webhook_endpoint WHERE coalesce(account_id, 0) = :account AND "
+      "coalesce(organization_id, 0) = :organization",
+      use(account, "account"), use(organization, "organization"));
 }
 
 void save_retry(soci::session& session, std::int64_t endpoint, const WebhookRetry& retry) {
@@ -110,8 +132,10 @@ WebhookEndpoints::Inserted WebhookEndpoints::insert(WebhookEndpoint& endpoint, c
     endpoint.id = allocate_id(session, "webhook_endpoint");
     if (sql::has_row(session, "webhook_endpoint WHERE name = :name", use(endpoint.name, "name")))
       return Inserted::name_exists;
+    if (count_of_owner(session, endpoint) >= static_cast<std::int64_t>(kMaxWebhookEndpoints))
+      return Inserted::too_many;
     const auto all = sql::select_value<std::int64_t>(session, "SELECT count(*) FROM webhook_endpoint");
-    if (all >= static_cast<std::int64_t>(kMaxWebhookEndpoints)) return Inserted::too_many;
+    if (all >= static_cast<std::int64_t>(kMaxWebhookEndpointsInAll)) return Inserted::too_many_in_all;
     sql::insert_record(session, kWebhookEndpointFields, endpoint);
     insert_audit_event(session, audit);
     return Inserted::done;
@@ -121,6 +145,20 @@ WebhookEndpoints::Inserted WebhookEndpoints::insert(WebhookEndpoint& endpoint, c
 std::vector<WebhookEndpoint> WebhookEndpoints::list() {
   return database_->read([](soci::session& session) {
     return sql::find_records(kWebhookEndpointFields, session, "ORDER BY name");
+  });
+}
+
+std::vector<WebhookEndpoint> WebhookEndpoints::list(const Viewer& viewer) {
+  return database_->read([&](soci::session& session) {
+    return sql::find_records(kWebhookEndpointFields, session,
+                             "WHERE " + webhooks_condition(viewer) + " ORDER BY name");
+  });
+}
+
+std::optional<WebhookEndpoint> WebhookEndpoints::find(const Viewer& viewer, std::int64_t id) {
+  return database_->read([&](soci::session& session) {
+    return sql::first_of(sql::find_records(
+        kWebhookEndpointFields, session, "WHERE id = :id AND " + webhooks_condition(viewer), use(id, "id")));
   });
 }
 
@@ -212,9 +250,14 @@ std::int64_t WebhookEndpoints::retry_now(std::int64_t endpoint, std::optional<st
     const std::int64_t changed = sql::change_rows(
         session, "UPDATE webhook_retry SET next_attempt_at = :now WHERE endpoint_id = :id" + one,
         use(now, "now"), use(endpoint, "id"));
-    if (changed > 0) insert_audit_event(session, audit);
+    const bool is_woken = (!seq || changed > 0) && end_wait(session, endpoint, now);
+    if (changed > 0 || is_woken) insert_audit_event(session, audit);
     return changed;
   });
+}
+
+void WebhookEndpoints::wake(std::int64_t endpoint, UtcMillis now) {
+  database_->write([&](soci::session& session) { end_wait(session, endpoint, now); });
 }
 
 std::vector<WebhookRetry> WebhookEndpoints::due_retries(std::int64_t endpoint, UtcMillis now,

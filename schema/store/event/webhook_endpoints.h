@@ -31,7 +31,10 @@ std::optional<WebhookState> webhook_state_from_word(std::string_view word);
 
 namespace giftsync::store {
 
+/// Of one owner: of an account, of an organization, or of all.
 inline constexpr std::size_t kMaxWebhookEndpoints = 20;
+/// Of all owners: each has a worker that reads the store every second.
+inline constexpr std::size_t kMaxWebhookEndpointsInAll = 100;
 /// As given to seal_text() for the secrets.
 inline constexpr std::string_view kWebhookSecretLabel = "webhook secret";
 
@@ -141,13 +144,16 @@ class WebhookEndpoints {
  public:
   explicit WebhookEndpoints(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
 
-  enum class Inserted { done, name_exists, too_many };
+  enum class Inserted { done, name_exists, too_many, too_many_in_all };
   /// Sets its id.
   Inserted insert(WebhookEndpoint& endpoint, const AuditEvent& audit);
   /// By name.
   std::vector<WebhookEndpoint> list();
+  /// Those whose events are of what the viewer sees (CON-7).
+  std::vector<WebhookEndpoint> list(const Viewer& viewer);
   std::optional<WebhookEndpoint> find(const std::string& name);
   std::optional<WebhookEndpoint> find(std::int64_t id);
+  std::optional<WebhookEndpoint> find(const Viewer& viewer, std::int64_t id);
 
   // An admin's changes. False, without a change, when there is no such endpoint.
   /// Name, URL and types. Throws when another one has the name.
@@ -160,9 +166,12 @@ class WebhookEndpoints {
   bool set_state(const WebhookEndpoint& endpoint, const AuditEvent& audit);
   /// Also deletes its retries and attempts.
   bool remove(std::int64_t endpoint, const AuditEvent& audit);
-  /// Makes the waiting and given-up retries of an endpoint due, or that of one event; returns how many.
+  /// Makes the waiting and given-up retries of an endpoint due, or that of one event; returns how many. One
+  /// that is failing is tested at once, unless the event is not there (HOOK-9).
   std::int64_t retry_now(std::int64_t endpoint, std::optional<std::int64_t> seq, UtcMillis now,
                          const AuditEvent& audit);
+  /// The poster of any daemon tests an endpoint that is failing at once; nothing for others.
+  void wake(std::int64_t endpoint, UtcMillis now);
 
   // The poster's.
   /// Those that are due, the longest first.
@@ -170,7 +179,7 @@ class WebhookEndpoints {
   /// The first one that waits, due or not.
   std::optional<WebhookRetry> next_retry(std::int64_t endpoint);
   /// In one transaction (HOOK-5). Position and state stay when an admin has changed them since they were
-  /// read.
+  /// read; so does the time of the next attempt, after wake().
   void save(const WebhookResults& results);
   /// The endpoint goes on at another place of the feed, of another epoch: its retries are of no event any
   /// more.

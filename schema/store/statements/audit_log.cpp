@@ -94,6 +94,13 @@ std::string organization_tokens_condition(const Viewer& viewer) {
   return viewer.sees_all_senders() ? "c.organization_id = " + digits(*viewer.organization) : kNone;
 }
 
+std::string webhooks_condition(const Viewer& viewer) {
+  if (sees_everything(viewer)) return kAll;
+  if (!viewer.sees_all_senders()) return kNone;
+  const std::string own = "organization_id = " + digits(*viewer.organization);
+  return "(" + own + " OR account_id IN (SELECT id FROM account WHERE " + own + "))";
+}
+
 std::string request_records_condition(const Viewer& viewer, std::optional<OrganizationId> owner) {
   if (viewer.organization && viewer.organization != owner) return kNone;
   if (viewer.sees_all_senders() || viewer.has(Role::approver)) return kAll;

@@ -60,6 +60,9 @@ std::string senders_condition(const Viewer& viewer);
 std::string keys_condition(const Viewer& viewer);
 /// A condition on organization_token `c`: the tokens that the viewer sees, who sees other senders' gifts too.
 std::string organization_tokens_condition(const Viewer& viewer);
+/// A condition on webhook_endpoint: those that get events of the viewer's organization or of its accounts, or
+/// all.
+std::string webhooks_condition(const Viewer& viewer);
 /// A condition on request_record_state `s`: the request records that the viewer sees. `owner`: the
 /// organization for which request records are sent (requests.organization_token).
 std::string request_records_condition(const Viewer& viewer, std::optional<OrganizationId> owner);

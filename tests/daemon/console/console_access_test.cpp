@@ -36,6 +36,20 @@ const std::map<std::string, Line> kMatrix{
     {"POST keys/{id}/pause", {kSignIn, 403, 404, 404, 303, 404, 404}},
     {"POST keys/{id}/release", {kSignIn, 403, 404, 404, 303, 404, 404}},
     {"POST keys/{id}/revoke", {kSignIn, 403, 404, 404, 303, 404, 404}},
+    {"GET webhooks", {kSignIn, 403, 404, 404, 200, 200, 200}},
+    // The form has neither a name nor a URL.
+    {"POST webhooks", {kSignIn, 403, 404, 404, 400, 404, 404}},
+    {"GET webhooks/{id}", {kSignIn, 403, 404, 404, 200, 200, 200}},
+    // There is no attempt.
+    {"GET webhooks/{id}/attempt", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST webhooks/{id}/update", {kSignIn, 403, 404, 404, 400, 404, 404}},
+    {"POST webhooks/{id}/rotate", {kSignIn, 403, 404, 404, 303, 404, 404}},
+    {"POST webhooks/{id}/test", {kSignIn, 403, 404, 404, 303, 404, 404}},
+    {"POST webhooks/{id}/retry", {kSignIn, 403, 404, 404, 303, 404, 404}},
+    {"POST webhooks/{id}/replay", {kSignIn, 403, 404, 404, 303, 404, 404}},
+    {"POST webhooks/{id}/enable", {kSignIn, 403, 404, 404, 303, 404, 404}},
+    {"POST webhooks/{id}/disable", {kSignIn, 403, 404, 404, 303, 404, 404}},
+    {"POST webhooks/{id}/delete", {kSignIn, 403, 404, 404, 303, 404, 404}},
     {"GET sending", {kSignIn, 403, 404, 404, 200, 200, 200}},
     {"POST sending/tokens/{id}/release", {kSignIn, 403, 404, 404, 303, 404, 404}},
     {"POST sending/pause", {kSignIn, 403, 404, 404, 404, 404, 404}},
@@ -100,7 +114,7 @@ class ConsoleAccess : public ConsoleFixture {
     token.hash = name;
     return store_.organizations.create(name, token).value();
   }
-  /// A gift and a key of a sender in the organization, and a user.
+  /// A gift, a key and a webhook of a sender in the organization, and a user.
   void add_objects(OrganizationId organization) {
     const std::string number = std::to_string(organization.value);
     store::Account sender;
@@ -116,6 +130,13 @@ class ConsoleAccess : public ConsoleFixture {
     key.account = request.request.account;
     key.prefix = key.hash = "gsk_live_" + number;
     made.key = store_.credentials.insert(key).value;
+    store::WebhookEndpoint webhook;
+    webhook.name = "of " + number;
+    webhook.url = "http://127.0.0.1:9/hook";  // refuses connections
+    webhook.secret = "sealed whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    webhook.account = request.request.account;
+    store_.webhooks.insert(webhook, {});
+    made.webhook = webhook.id;
     made.user = user("target" + number + "@example.com", {Role::sender}, organization).value;
     for (const store::Credential& token : store_.credentials.list(CredentialKind::organization_token))
       if (token.organization == organization) made.token = token.id.value;
@@ -125,6 +146,7 @@ class ConsoleAccess : public ConsoleFixture {
     const Objects& of = objects_[organization];
     if (pattern.starts_with("users/")) return of.user;
     if (pattern.starts_with("keys/")) return of.key;
+    if (pattern.starts_with("webhooks/")) return of.webhook;
     return pattern.starts_with("sending/tokens/") ? of.token : of.gift;
   }
   int call(const ConsoleRoute& route, const std::string& id) {
@@ -141,6 +163,7 @@ class ConsoleAccess : public ConsoleFixture {
   struct Objects {
     std::int64_t gift = 0;
     std::int64_t key = 0;
+    std::int64_t webhook = 0;
     std::int64_t token = 0;
     std::int64_t user = 0;
   };
@@ -159,6 +182,8 @@ TEST(ConsoleRoutes, TheRouteTableSaysWhichPageAFormIsOn) {
                                                                      {"sending/tokens/17/release", "sending"},
                                                                      {"do-not-send/add", "do-not-send"},
                                                                      {"held/7/approve", "held/7"},
+                                                                     {"webhooks/7/rotate", "webhooks/7"},
+                                                                     {"webhooks", "webhooks"},
                                                                      {"sign-out", ""},
                                                                      {"", ""}})
     EXPECT_EQ(page_of_form(form), page) << form;

@@ -6,6 +6,9 @@ ConsoleFixture::ConsoleFixture() {
   options_.admin_url = "https://admin.example.com";
   options_.clock = [this] { return now_; };
   options_.settings.enabled = true;
+  options_.webhooks.post = webhooks::post_options({"127.0.0.0/8"}, "");
+  options_.webhooks.seal = [](std::string_view text) { return "sealed " + std::string(text); };
+  options_.webhooks.unseal = [](const std::string& sealed) { return std::optional(sealed.substr(7)); };
   in_force_.store.connection = temporary_.address().connection;
   options_.attention = [this] {
     const auto stats = store::store_stats(wiring::store_dsn(in_force_.store), now_, now_);

@@ -263,6 +263,35 @@ TEST_P(Poster, AnOutageStopsAtFiveAndLosesNothing) {
                                  testing::Contains(HasSubstr("takes events again"))));
 }
 
+// HOOK-9
+TEST_P(Poster, ARetryOrASuccessfulTestEndsTheWaitOfOneThatIsFailing) {
+  std::atomic<bool> is_down = true;
+  receive([&](std::int64_t) { return is_down ? answer("503 Service Unavailable") : kOk; });
+  create();
+  events(40);
+  step_all();
+  ASSERT_EQ(endpoint().state, WebhookState::failing);
+  const auto test = [&] {
+    PostOptions post = post_options({"127.0.0.0/8"}, "");
+    post.timeout_millis = timeout_millis_;
+    return test_webhook(
+        *store_, endpoint(), post, [](const std::string& sealed) { return std::optional(sealed); }, now_);
+  };
+  const std::int64_t failures = endpoint().failures;
+  ASSERT_TRUE(test().has_value());
+  step_all();
+  EXPECT_EQ(endpoint().failures, failures) << "a test that fails ends no wait";
+  store_->webhooks.retry_now(endpoint().id, std::nullopt, now_, {});
+  step_all();
+  EXPECT_EQ(endpoint().failures, failures + 1) << "tested at once, and it waits again";
+  EXPECT_GT(endpoint().next_attempt_at, now_);
+  is_down = false;
+  ASSERT_TRUE(test().has_value());
+  for (int i = 0; i < 9; ++i) step_all();
+  EXPECT_EQ(endpoint().state, WebhookState::active);
+  EXPECT_EQ(endpoint().position, 40);
+}
+
 // HOOK-8
 TEST_P(Poster, ThreeDaysOfFailuresDisableAndEnableGoesOnAtThePlace) {
   std::atomic<bool> is_down = true;

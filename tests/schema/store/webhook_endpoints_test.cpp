@@ -67,6 +67,18 @@ TEST_P(WebhookStore, NamesAreUniqueAndEndpointsLimited) {
   EXPECT_EQ(hooks().insert(again, audit("webhook.create")), WebhookEndpoints::Inserted::too_many);
   EXPECT_THAT(hooks().list(), SizeIs(kMaxWebhookEndpoints));
   EXPECT_EQ(audited("webhook.create"), std::to_string(kMaxWebhookEndpoints));
+  // Another owner has places of its own, until there are too many in all.
+  again.organization.reset();
+  again.account = AccountId{1};
+  std::size_t all = kMaxWebhookEndpoints;
+  for (; all < kMaxWebhookEndpointsInAll; ++all) {
+    again.account = AccountId{static_cast<std::int64_t>(all / kMaxWebhookEndpoints)};
+    again.name = "of accounts " + std::to_string(all);
+    ASSERT_EQ(hooks().insert(again, audit("webhook.create")), WebhookEndpoints::Inserted::done) << all;
+  }
+  again.account = AccountId{99};
+  again.name = "too many in all";
+  EXPECT_EQ(hooks().insert(again, audit("webhook.create")), WebhookEndpoints::Inserted::too_many_in_all);
   const auto found = hooks().find("crm").value();
   EXPECT_EQ(found.id, first.id);
   EXPECT_EQ(found.organization, OrganizationId{3});
@@ -143,6 +155,59 @@ TEST_P(WebhookStore, RetriesAreMadeDueAllOrOne) {
   EXPECT_THAT(hooks().due_retries(endpoint.id, kSentAt, 9), SizeIs(3));
   EXPECT_THAT(hooks().due_retries(endpoint.id, kSentAt, 2), SizeIs(2));
   EXPECT_THAT(seqs_of(hooks().list_retries(endpoint.id, 11, 9)), ElementsAre(12, 13));
+}
+
+// HOOK-9
+TEST_P(WebhookStore, ARetryEndsTheWaitOfOneThatIsFailing) {
+  const WebhookEndpoint before = created("crm");
+  WebhookResults results{before, before};
+  results.after.state = WebhookState::failing;
+  results.after.state_since = kSentAt;
+  results.after.next_attempt_at = kSentAt + 600'000;
+  hooks().save(results);
+  const WebhookEndpoint failing = hooks().find(before.id).value();
+  const auto next = [&] { return hooks().find(before.id).value().next_attempt_at; };
+  ASSERT_EQ(next(), kSentAt + 600'000);
+  EXPECT_EQ(hooks().retry_now(before.id, 99, kSentAt + 1, audit("webhook.retry")), 0);
+  EXPECT_EQ(next(), kSentAt + 600'000) << "there is no such event";
+  EXPECT_EQ(hooks().retry_now(before.id, std::nullopt, kSentAt + 1, audit("webhook.retry")), 0);
+  EXPECT_EQ(next(), kSentAt + 1);
+  EXPECT_EQ(audited("webhook.retry"), "1");
+  // The attempt that was under way meanwhile sets no further wait.
+  WebhookResults late{failing, failing};
+  late.after.failures = 9;
+  late.after.next_attempt_at = kSentAt + 700'000;
+  hooks().save(late);
+  EXPECT_EQ(hooks().find(before.id).value().failures, 9);
+  EXPECT_EQ(next(), kSentAt + 1);
+  hooks().wake(before.id, kSentAt + 5);
+  EXPECT_EQ(next(), kSentAt + 1) << "it is due already";
+}
+
+// CON-7, CON-71
+TEST_P(WebhookStore, AViewerSeesThoseOfTheOwnOrganizationAndItsAccounts) {
+  Account account;
+  account.email = "rose@acme.example";
+  account.organization = OrganizationId{3};
+  WebhookEndpoint of_account;
+  of_account.name = "of an account";
+  of_account.account = store_->accounts.create(account).value();
+  hooks().insert(of_account, audit("webhook.create"));
+  WebhookEndpoint of_all;
+  of_all.name = "of all";
+  hooks().insert(of_all, audit("webhook.create"));
+  const WebhookEndpoint of_organization = created("of an organization");
+  Viewer viewer{{}, {}, {}, {Role::admin}};
+  EXPECT_THAT(hooks().list(viewer), SizeIs(3));
+  viewer.organization = OrganizationId{3};
+  EXPECT_THAT(hooks().list(viewer), SizeIs(2));
+  EXPECT_TRUE(hooks().find(viewer, of_account.id).has_value());
+  EXPECT_TRUE(hooks().find(viewer, of_organization.id).has_value());
+  EXPECT_FALSE(hooks().find(viewer, of_all.id).has_value());
+  viewer.organization = OrganizationId{4};
+  EXPECT_THAT(hooks().list(viewer), IsEmpty());
+  viewer = {{}, of_account.account, {}, {Role::sender}};
+  EXPECT_THAT(hooks().list(viewer), IsEmpty());
 }
 
 // HOOK-8
