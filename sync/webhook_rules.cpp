@@ -19,57 +19,14 @@ constexpr std::array<std::int64_t, 9> kRetryWaits = {
 constexpr std::int64_t kFirstTestMillis = 5 * kSecondMillis;
 constexpr std::int64_t kLongestTestMillis = 10 * kMinuteMillis;
 constexpr std::size_t kSecretBytes = 32;
-constexpr std::size_t kMaxPortDigits = 5;
-constexpr unsigned kMaxPort = 65'535;
 
 std::int64_t at_least(std::int64_t wait, const WebhookResponse& response) {
   return std::max(wait, std::min(response.retry_after_millis.value_or(0), kMaxRetryAfterMillis));
 }
 
-/// "example.com", "192.0.2.1", or an IPv6 address in brackets. What curl would read as another address than
-/// it says is refused: "127.1", "%31", a zone.
-std::optional<std::string> host_error(std::string_view host) {
-  if (host.empty()) return "the URL has no host; write https://HOST/PATH";
-  if (host.front() == '[') {
-    const auto address =
-        host.back() == ']' ? parse_ip_address(host.substr(1, host.size() - 2)) : std::nullopt;
-    if (address && host.find(':') != std::string_view::npos) return std::nullopt;
-    return fmt::format("{} is no IPv6 address; write it as [2001:db8::1], without a zone", host);
-  }
-  const bool has_others = std::any_of(host.begin(), host.end(), [](char c) {
-    return !is_ascii_letter_or_digit(c) && c != '.' && c != '-' && c != '_';
-  });
-  if (has_others)
-    return fmt::format(
-        "the host {} has other characters than letters, digits, \".\", \"-\" and \"_\"; write a name of "
-        "another script as xn--..., and IPv6 in brackets",
-        host);
-  if (host.front() == '.' || host.back() == '.' || host.find("..") != std::string_view::npos)
-    return fmt::format("the host {} has a dot at an end, or two in a row; leave them out", host);
-  const std::string_view last = host.substr(host.rfind('.') + 1);  // npos + 1: the whole
-  const bool is_number = last.starts_with("0x") || last.starts_with("0X") ||
-                         last.find_first_not_of("0123456789") == std::string_view::npos;
-  if (is_number && !parse_ip_address(host))
-    return fmt::format("the host {} is neither a name nor an address; write four numbers, as 192.0.2.1",
-                       host);
-  return std::nullopt;
-}
-
-/// What is between "//" and the path.
-std::optional<std::string> authority_error(std::string_view authority) {
-  if (authority.find('@') != std::string_view::npos)
-    return "the URL has a user or a password; leave them out, since each call is signed";
-  const std::size_t bracket = authority.rfind(']');
-  if (bracket == std::string_view::npos && std::count(authority.begin(), authority.end(), ':') > 1)
-    return "the URL has more than one colon before its path; write an IPv6 address in brackets, as "
-           "https://[2001:db8::1]/";
-  const std::size_t colon = authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
-  if (auto error = host_error(authority.substr(0, colon))) return error;
-  if (colon == std::string_view::npos) return std::nullopt;
-  const std::string_view port = authority.substr(colon + 1);
-  const auto number = parse_number<unsigned>(port);
-  if (number && *number >= 1 && *number <= kMaxPort && port.size() <= kMaxPortDigits) return std::nullopt;
-  return fmt::format("the URL has the port \"{}\"; allowed: 1 to {}, or leave out the colon", port, kMaxPort);
+/// Of a host in lower case: a name, or an address.
+bool is_host_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == ':';
 }
 
 }  // namespace
@@ -192,16 +149,21 @@ std::optional<std::string> webhook_url_error(const std::string& url) {
   if (url.size() > kMaxWebhookUrlBytes)
     return fmt::format("the URL has {} bytes; allowed: {}", url.size(), kMaxWebhookUrlBytes);
   const bool is_printable = std::all_of(url.begin(), url.end(), [](char c) { return c > 0x20 && c < 0x7F; });
-  const std::string scheme = ascii_lower(url.substr(0, url.find("://")));
-  if (!is_printable || scheme.size() == url.size() || (scheme != "https" && scheme != "http"))
+  const auto parts = is_printable ? url_parts(url) : std::nullopt;
+  if (!parts || parts->host.empty() || (parts->scheme != "https" && parts->scheme != "http"))
     return "the URL is none of https; write https://HOST/PATH with printable ASCII characters";
-  // curl takes "https:///x" and "https:/x" for the host x, and drops an empty user: the text is read as it
-  // is.
-  const std::string_view rest = std::string_view(url).substr(scheme.size() + 3);
-  if (auto error = authority_error(rest.substr(0, rest.find_first_of("/?#")))) return error;
-  if (rest.find('#') != std::string_view::npos)
+  if (!std::all_of(parts->host.begin(), parts->host.end(), is_host_character))
+    return "the URL's host has other characters than letters, digits, \"-\", \".\" and \"_\"; write it as "
+           "it is, without escapes, and a name of another script as xn--...";
+  if (!parts->user.empty() || !parts->password.empty())
+    return "the URL has a user or a password; leave them out, since each call is signed";
+  if (!parts->fragment.empty())
     return "the URL has a fragment, which no server gets; leave out \"#\" and the rest";
-  if (!url_parts(url)) return "the URL cannot be read; write https://HOST/PATH";
+  const bool is_v6 = parts->host.find(':') != std::string::npos;
+  const std::string beginning = parts->scheme + "://" + (is_v6 ? "[" + parts->host + "]" : parts->host);
+  if (!ascii_lower(url).starts_with(beginning))
+    return fmt::format("the URL leads to the host {}, which is written otherwise in it; begin it with {}",
+                       parts->host, beginning);
   return std::nullopt;
 }
 

@@ -259,6 +259,28 @@ TEST(HttpClient, AnAddressIsCheckedBeforeTheSocketIsOpened) {
   EXPECT_EQ(asked, (std::vector<std::string>{"127.0.0.1", "127.0.0.1"}));
 }
 
+// HOOK-11: whatever spelling the resolver or libcurl takes.
+TEST(HttpClient, TheAddressThatIsCheckedIsThatOfTheHostThatWasRead) {
+  constexpr const char* kLoopback[] = {"127.0.0.1", "127.1",       "2130706433",         "0x7f000001",
+                                       "0x7f.1",    "0177.0.0.1",  "017700000001",       "%31%32%37.0.0.1",
+                                       "%30x7f.1",  "127.0.0.%31", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]"};
+  for (const std::string host : kLoopback) {
+    const std::string url = "http://" + host + ":9/";
+    std::vector<IpAddress> asked;
+    HttpClient client({.plain_http = PlainHttp::anywhere,
+                       .bypass_proxy = true,
+                       .address_check = [&](const IpAddress& address) {
+                         asked.push_back(address);
+                         return std::optional<std::string>("refused");
+                       }});
+    EXPECT_EQ(client.send({.url = url}).status, 0) << url;
+    ASSERT_FALSE(asked.empty()) << url;
+    const UrlParts parts = url_parts(url).value();
+    EXPECT_EQ(asked, resolve_host(parts.host)) << url;
+    for (const IpAddress& address : asked) EXPECT_EQ(special_range_of(address), "loopback") << url;
+  }
+}
+
 // HOOK-4
 TEST(HttpClient, ALongBodyIsCutAndItsStatusCounts) {
   tests::ScriptedServer server(

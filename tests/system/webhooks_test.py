@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import unittest
 
 import daemon_fixture
 import identity_providers
+import postgresql_feed_test as feed
 from http_client import Client
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs/operations/examples"
@@ -135,6 +137,33 @@ class Webhooks(daemon_fixture.DaemonTestCase):
         self.fixture.ctl("webhook", "replay", "crm", "--since", "1h")
         daemon_fixture.wait_until(lambda: known <= ids_of(receiver.events()[former:]), "events again")
         daemon_fixture.wait_until(self.position_is_latest, "the end of the replay")
+
+    # OPS-3, API-12, HOOK-1
+    def test_reloads_that_are_refused_take_no_event_from_readers_and_receivers(self):
+        port = daemon_fixture.free_port()
+        receiver = Receiver(self, PYTHON, self.create(port, "--types", "gift.*"), port)
+        reader = feed.Reader([self.fixture])
+        self.addCleanup(reader.finish)
+        bad = ("feed: { enabled: true\n", MORE + "webhooks: [\n", MORE.replace("enabled: true", "enabled: perhaps"),
+               MORE.replace("127.0.0.0/8", "here"))
+        reloads = [*((settings, "the settings were not reloaded") for settings in bad), (MORE, "settings reloaded")]
+        for number, (settings, expected) in enumerate(reloads):
+            self.send(6, f"kim{number}.")
+            before = self.fixture.whole_log().count(expected)
+            self.fixture.write_settings(settings)
+            self.fixture.signal(signal.SIGHUP)
+            self.send(6, f"lee{number}.")
+            daemon_fixture.wait_until(lambda: self.fixture.whole_log().count(expected) > before, f'"{expected}" in the log')
+
+        def has_all():
+            is_delivered = {state for state, _ in reader.state.values()} == {"delivered"}
+            return is_delivered and self.fixture.query(feed.MARKS) == [(0,)] and reader.state == feed.Feed.stored(self.fixture)
+
+        daemon_fixture.wait_until(lambda: reader.faults or has_all(), "the reader to see the store's state")
+        reader.finish()
+        self.assertEqual(reader.faults, [])
+        daemon_fixture.wait_until(self.position_is_latest, "the place behind the last event")
+        self.assertEqual(len(ids_of(receiver.events())), reader.events)
 
     # HOOK-8, HOOK-13
     def test_a_disabled_webhook_waits_for_an_admin(self):
