@@ -211,10 +211,11 @@ std::string program_with(const config::Settings& settings) {
   return "giftsyncctl --config " + shell_word(settings.file) + " ";
 }
 
-void tell_of_tests(const Console& console, const CliContext& ctx, std::string_view what,
-                   std::string_view command) {
-  console.info(
-      fmt::format("{} are left out; \"{}{}\" lists them.", what, program_with(ctx.settings), command));
+void tell_of_left_out_tests(const Console& console, CliContext& ctx, const store::GiftFilter& filter) {
+  tell_of_left_out_tests(console, ctx, filter, "Test gifts", "gift list --test",
+                         [&ctx](const store::GiftFilter& tests) {
+                           return !ctx.store.gifts.list(tests, TransactionId{0}, 1).gifts.empty();
+                         });
 }
 
 Check one_of(std::vector<std::string> choices) {

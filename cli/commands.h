@@ -1,6 +1,8 @@
 // cli: the commands of giftsyncctl, NOUN VERB, each with its options and its action.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -203,9 +205,20 @@ void retry_failed_requests(const Console& console, CliContext& ctx);
 /// "giftsyncctl ", with --config if the settings file is not the default one: for advice that can be copied.
 std::string program_with(const config::Settings& settings);
 
-/// Says, below a list that is empty because it leaves test gifts out (TEST-7), which command lists them.
-/// `what`: "Test gifts".
-void tell_of_tests(const Console& console, const CliContext& ctx, std::string_view what,
-                   std::string_view command);
+// Below a list that is empty and leaves test gifts out (TEST-7): is there one, and which command lists it?
+
+/// Says so if `has_one` is true of the same filter for tests. Of a list of tests nothing is asked. `what`:
+/// "Test gifts".
+template <class Filter, class HasOne>
+void tell_of_left_out_tests(const Console& console, const CliContext& ctx, Filter filter,
+                            std::string_view what, std::string_view command, const HasOne& has_one) {
+  if (filter.test) return;
+  filter.test = true;
+  if (!has_one(filter)) return;
+  console.info(
+      fmt::format("{} are left out; \"{}{}\" lists them.", what, program_with(ctx.settings), command));
+}
+/// The same of gifts.
+void tell_of_left_out_tests(const Console& console, CliContext& ctx, const store::GiftFilter& filter);
 
 }  // namespace giftsync::cli

@@ -229,6 +229,9 @@ handlers::GiftActionOptions gift_action_options(SharedParts& shared, Workers& wo
   options.rematch.tasks_enabled = rules.tasks.enabled;
   options.rematch.overwrite_corrections = true;
   options.on_changed = [&workers] { workers.wake_sync_and_delivery(); };
+  options.on_reached = [&shared](const sync::ReachedCounts& reached) {
+    shared.counters.count_reached(reached);
+  };
   return options;
 }
 

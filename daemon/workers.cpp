@@ -514,7 +514,7 @@ void Workers::switch_feed() {
 /// Always runs: a daemon whose feed is off publishes what another one has marked, and without marks nothing.
 bool Workers::publish_feed() {
   const sync::FeedStepStats stats = sync::feed_step(shared_.store, feed_place_);
-  shared_.counters.count_published(stats);
+  shared_.counters.count_reached(stats.reached);
   return stats.more;
 }
 

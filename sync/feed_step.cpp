@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "schema/store/store.h"
-#include "sync/crm/gift_folds.h"
 
 namespace giftsync::sync {
 namespace {
@@ -156,10 +155,7 @@ FeedStepStats feed_step(store::Store& store, FeedPlace& place) {
   std::size_t at = 0;
   for (const store::FoldedState& state : run.folded) {
     while (seen[at].gift.transaction.id != state.transaction) ++at;  // both ascend
-    const store::RecipientTransaction& row = seen[at].gift.transaction;
-    for (const Status status : kAllStatuses)
-      if (!row.is_test && state.times[status] && !row.times[status])
-        ++stats.reached[static_cast<std::size_t>(status)];
+    count_reached(seen[at].gift.transaction, state.times, stats.reached);
   }
   return stats;
 }

@@ -2,13 +2,13 @@
 // it depends on no CRM, so a CRM that is paused delays no event (API-13).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "schema/enums.h"
 #include "schema/store/event/feed.h"
+#include "sync/crm/gift_folds.h"
 #include "sync/status/status_rules.h"
 
 namespace giftsync::store {
@@ -35,8 +35,7 @@ struct FeedStepStats {
   std::size_t taken = 0;   ///< marked gifts that were looked at
   std::size_t events = 0;  ///< that were published
   bool more = false;       ///< there may be more marks
-  /// By status: gifts that have got a time of it, without test gifts.
-  std::array<std::size_t, kAllStatuses.size()> reached{};
+  ReachedCounts reached{};
 };
 
 /// Marked gifts of one step, and so of one transaction, which may make a request wait.

@@ -163,11 +163,8 @@ class MissingRecords {
   std::int64_t refused_ = 0;
 };
 
-/// Whether the same listing of test gifts has one.
-bool has_tests(CliContext& ctx, GiftListing listing) {
-  if (listing.test || listing.skipped || listing.refused || listing.needs_relink || listing.conflicting)
-    return false;
-  listing.test = true;
+bool has_gift(CliContext& ctx, GiftListing listing) {
+  if (listing.skipped || listing.refused || listing.needs_relink || listing.conflicting) return false;
   listing.newest = false;
   const NextGifts next_page = gifts_before_filter(ctx, listing, std::nullopt);
   while (const auto page = next_page())
@@ -184,7 +181,8 @@ void print_missing(const Console& console, CliContext& ctx, const GiftListing& l
                  : listing.needs_relink ? "The CRM has refused no lookup of a gift."
                  : listing.conflicting  ? "No gift has conflicting changes."
                                         : "No gifts.");
-    if (has_tests(ctx, listing)) tell_of_tests(console, ctx, "Test gifts", "gift list --test");
+    tell_of_left_out_tests(console, ctx, listing, "Test gifts", "gift list --test",
+                           [&ctx](const GiftListing& tests) { return has_gift(ctx, tests); });
   }
   if (listing.skipped || listing.refused || listing.needs_relink) return;
   missing.print(console);

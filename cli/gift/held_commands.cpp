@@ -5,7 +5,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/command_audit.h"
@@ -91,9 +90,10 @@ int list_held(const Console& console, CliContext& ctx, const ListOptions& option
   console.info(fmt::format("No request{} {}.",
                            options.credential.empty() ? "" : " of " + in_quotes(options.credential),
                            options.state == "held" ? "waits for approval" : "is " + options.state));
-  if (std::exchange(filter.test, true) || ctx.store.held.list(filter, {}, 1).empty()) return EX_OK;
-  tell_of_tests(console, ctx, "Requests of test keys",
-                "held list --test" + (options.state == "held" ? "" : " --state " + options.state));
+  tell_of_left_out_tests(
+      console, ctx, filter, "Requests of test keys",
+      "held list --test" + (options.state == "held" ? "" : " --state " + options.state),
+      [&ctx](const store::HeldFilter& tests) { return !ctx.store.held.list(tests, {}, 1).empty(); });
   return EX_OK;
 }
 
@@ -122,6 +122,7 @@ Json review_json(const sync::HeldReview& review) {
   json["amount"] = json_amount(review.amount);
   json["item"] = text_or_null(review.item ? review.item->name : "");
   json["delivery"] = to_word(review.held.mode);
+  json["reference"] = text_or_null(review.reference);
   json["faults"] = validation::reasons_json(review.faults);
   json["notes"] = validation::reasons_json(review.notes);
   json["recipients"] = Json::array();
@@ -129,7 +130,8 @@ Json review_json(const sync::HeldReview& review) {
     json["recipients"].push_back({{"email", to.email},
                                   {"first_name", to.first_name},
                                   {"last_name", to.last_name},
-                                  {"message", to.message}});
+                                  {"message", to.message},
+                                  {"reference", text_or_null(to.reference)}});
   return json;
 }
 
@@ -153,6 +155,7 @@ int show_held(const Console& console, CliContext& ctx, const ShowOptions& option
   line("Gifts", fmt::format("{}, by {}", held.gifts, to_word(held.mode)));
   line("Amount", found->amount ? to_decimal(*found->amount) : "not known");
   line("Campaign", found->utm_campaign_id.value_or(""));
+  line("Reference", found->reference);
   line("Comment", held.comment);
   line("Held", minute_text(held.held_at) + " UTC, because at that time:");
   for (const store::HoldReason& reason : found->reasons)

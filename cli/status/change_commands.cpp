@@ -129,11 +129,12 @@ int list_changes(const Console& console, CliContext& ctx, const ChangeListing& l
   list.finish();
   if (listed > 0 || !console.out || listing.json) return EX_OK;
   console.info(listing.filter.orphaned_only ? "No orphaned changes." : "No changes.");
-  store::ChangeFilter tests = listing.filter;
-  tests.test = true;
-  if (!listing.filter.test && !tests.transaction && !tests.orphaned_only &&
-      !ctx.store.changes.list(tests, listing.order, std::nullopt, 1).empty())
-    tell_of_tests(console, ctx, "Changes of test gifts", "change list --test");
+  // Those of one gift are listed, whatever it is, and orphaned ones are of none.
+  if (!listing.filter.transaction && !listing.filter.orphaned_only)
+    tell_of_left_out_tests(console, ctx, listing.filter, "Changes of test gifts", "change list --test",
+                           [&](const store::ChangeFilter& tests) {
+                             return !ctx.store.changes.list(tests, listing.order, std::nullopt, 1).empty();
+                           });
   return EX_OK;
 }
 

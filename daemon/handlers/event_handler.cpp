@@ -6,7 +6,7 @@
 #include <array>
 #include <set>
 
-#include "daemon/handlers/list_query.h"
+#include "daemon/handlers/call_parameters.h"
 #include "daemon/http/json_request.h"
 #include "platform/text.h"
 #include "sync/feed_step.h"

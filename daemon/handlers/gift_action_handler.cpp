@@ -4,14 +4,13 @@
 
 #include <algorithm>
 
+#include "daemon/handlers/call_parameters.h"
 #include "daemon/handlers/gift_read_handler.h"
 #include "daemon/handlers/gift_request_json.h"
 #include "daemon/handlers/held_request_handler.h"
-#include "daemon/handlers/list_query.h"
 #include "daemon/handlers/request_record_handler.h"
 #include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
 #include "platform/dependency_error.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
@@ -125,19 +124,19 @@ http::HttpResponse GiftActionHandler::answer(const Call& call, const sync::Actio
     return not_applicable(result.reason);
   }
   if (result.kind == Kind::done) options_.on_changed();
-  const TransactionId id = call.gift.transaction.id;
-  auto gifts = store_.gifts.find(std::span(&id, 1));
-  store::Gift& gift = gifts.empty() ? gifts.emplace_back(call.gift) : gifts.front();
-  // Its row follows when the change is folded, within a second.
-  gift.transaction.status = result.state.status;
-  gift.transaction.times = result.state.times;
-  return http::json_response(200, http::json_text({{"message", result.kind == Kind::done ? done : already},
-                                                   {"data", gift_json(gift)}}));
+  sync::ReachedCounts reached{};
+  const store::Gift gift = sync::save_fold(store_, call.gift.transaction.id, reached).value_or(call.gift);
+  options_.on_reached(reached);
+  return http::with_header(
+      http::json_response(200, http::json_text({{"message", result.kind == Kind::done ? done : already},
+                                                {"data", gift_json(gift)}})),
+      "ETag", '"' + gift_tag(store_, gift.transaction) + '"');
 }
 
 http::Reply GiftActionHandler::cancel(const http::HttpRequest& request, std::string_view id) {
   return act(request, id, "gift.cancel", [&](const Call& call) -> http::HttpResponse {
-    if (const auto body = parse_cancel_body(request.body); !body) return http::refused_body(body.error());
+    if (const auto body = parse_cancel_body(request.body); !body)
+      return http::refused_body(body.error(), http::CallKind::changes);
     sync::ActionResult result = sync::cancel(store_.changes, store_.lifecycle, call.gift.transaction.id,
                                              call.caller.account.email, call.now, call.audit);
     // A refunded gift counts as cancelled (OPS-29).
@@ -149,7 +148,7 @@ http::Reply GiftActionHandler::cancel(const http::HttpRequest& request, std::str
 http::Reply GiftActionHandler::extend(const http::HttpRequest& request, std::string_view id) {
   return act(request, id, "gift.extend", [&](const Call& call) {
     const auto until = parse_extend_body(request.body);
-    if (!until) return http::refused_body(until.error());
+    if (!until) return http::refused_body(until.error(), http::CallKind::changes);
     const sync::ActionResult result = sync::extend(
         store_, {call.gift.transaction.id, *until, call.caller.account.email, call.audit}, call.now);
     return answer(call, result, "Extended.", "Already extended.");
@@ -161,7 +160,7 @@ http::Reply GiftActionHandler::resend(const http::HttpRequest& request, std::str
     if (call.caller.key.paused_at)
       return http::key_paused(CredentialKind::api_key, *call.caller.key.paused_at);
     auto email = parse_resend_body(request.body);
-    if (!email) return http::refused_body(email.error());
+    if (!email) return http::refused_body(email.error(), http::CallKind::changes);
     const TransactionId gift = call.gift.transaction.id;
     const auto mail = store_.deliveries.find(gift);
     const auto seen = seen_version(request, {call.gift.transaction.version, mail ? mail->number : 0}, gift);

@@ -15,6 +15,7 @@
 #include "matching/rematch.h"
 #include "platform/clock.h"
 #include "schema/store/store.h"
+#include "sync/crm/gift_folds.h"
 #include "sync/gift/gift_actions.h"
 
 namespace giftsync::handlers {
@@ -25,6 +26,8 @@ struct GiftActionOptions {
   crm::Crm* crm = nullptr;  ///< where a gift is matched again that goes to another address; null: nowhere
   matching::RematchRules rematch = {};
   std::function<void()> on_changed = [] {};  ///< called after each action that was done; wakes the workers
+  /// Called with what each answer has saved of its gift.
+  std::function<void(const sync::ReachedCounts&)> on_reached = [](const sync::ReachedCounts&) {};
 };
 
 /// The body of a resend: {"email": ADDRESS}, or nothing for the gift's own address.
@@ -53,7 +56,8 @@ class GiftActionHandler {
   };
   http::Reply act(const http::HttpRequest& request, std::string_view id, const std::string& action,
                   const std::function<http::HttpResponse(const Call&)>& respond);
-  /// The answer to what became of it. `done` and `already`: messages.
+  /// The answer to what became of it, with the gift as it is now and its ETag. `done` and `already`:
+  /// messages.
   http::HttpResponse answer(const Call& call, const sync::ActionResult& result, const std::string& done,
                             const std::string& already);
   /// Whether the gift was matched again, or need not be.

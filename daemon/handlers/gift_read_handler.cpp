@@ -30,6 +30,20 @@ std::optional<std::string> place_text(const std::optional<Id>& id) {
   return id ? std::optional(std::to_string(id->value)) : std::nullopt;
 }
 
+/// "1795264267000.501": when a gift was sent, and its id.
+std::optional<store::SentPosition> sent_place_of(const std::optional<std::string>& place) {
+  if (!place) return std::nullopt;
+  const std::size_t dot = std::min(place->find('.'), place->size());
+  const auto sent_at = parse_number<std::int64_t>(std::string_view(*place).substr(0, dot));
+  const auto id =
+      parse_number<std::int64_t>(std::string_view(*place).substr(std::min(dot + 1, place->size())));
+  return sent_at && id ? std::optional(store::SentPosition{{*sent_at}, {*id}}) : std::nullopt;
+}
+
+std::optional<std::string> sent_place_text(const std::optional<store::SentPosition>& place) {
+  return place ? std::optional(fmt::format("{}.{}", place->sent_at.value, place->id.value)) : std::nullopt;
+}
+
 /// Who may go on with a cursor.
 std::string describe(const store::Viewer& viewer) {
   return fmt::format("{} {} {}{}", viewer.account ? viewer.account->value : 0,
@@ -76,7 +90,7 @@ http::HttpResponse data_response(Json data) {
 
 /// 400 for an address that has no parameters.
 std::optional<http::HttpResponse> refused_parameters(const http::HttpRequest& request) {
-  const ListQuery query = parse_list_query(request.query, {});
+  const ListParameters query = parse_list_parameters(request.query, {});
   return query.issues.empty() ? std::nullopt : std::optional(refused_query(query.issues));
 }
 
@@ -195,8 +209,13 @@ std::optional<store::ConsoleGift> find_seen_gift(store::Store& store, const stor
   return id ? store.console_gifts.find(viewer_of(caller), TransactionId{id->value}) : std::nullopt;
 }
 
+std::string gift_tag(store::Store& store, const store::RecipientTransaction& gift) {
+  const auto mail = store.deliveries.find(gift.id);
+  return gift_tag(gift.id, gift.version, mail ? mail->number : 0);
+}
+
 http::HttpResponse GiftReadHandler::list(const http::HttpRequest& request, const store::ApiKeyOwner& caller,
-                                         std::string_view of, ListQuery query, const ListSource& source,
+                                         std::string_view of, ListParameters query, const ListSource& source,
                                          const std::optional<Json>& feed_cursor) {
   const std::string sealed_for =
       fmt::format("{}\n{}\n{}", of, describe(viewer_of(caller)), query.filter_text);
@@ -229,7 +248,7 @@ Json GiftReadHandler::feed_cursor() {
 
 /// `next` goes on at once, `feed_cursor` at any time: both are places in the feed.
 http::HttpResponse GiftReadHandler::list_changed(const http::HttpRequest& request,
-                                                 const store::ApiKeyOwner& caller, ListQuery query) {
+                                                 const store::ApiKeyOwner& caller, ListParameters query) {
   const std::string sealed_for =
       fmt::format("changed gifts\n{}\n{}", describe(viewer_of(caller)), query.filter_text);
   std::optional<FeedCursor> after = query.updated_after;
@@ -302,16 +321,24 @@ http::HttpResponse GiftReadHandler::stream(const http::HttpRequest& request, con
 http::Reply GiftReadHandler::list_gifts(const http::HttpRequest& request, std::string_view) {
   return authenticator_.handle_authenticated(
       request, Scope::read, [&](const store::ApiKeyOwner& caller) -> http::Reply {
-        ListQuery query = parse_list_query(request.query, gift_list_parameters());
+        ListParameters query = parse_list_parameters(request.query, gift_list_parameters());
         if (query.external_id && query.issues.empty()) {
           query.filter.ids = {TransactionId{0}};  // of no gift
           for (const auto& one : store_.external_ids.find(*query.external_id))
             query.filter.ids.push_back(one.transaction);
         }
-        const auto source = [this, viewer = viewer_of(caller), filter = query.filter](
+        const bool is_by_sending = goes_by_sending(viewer_of(caller), query.filter);
+        const auto source = [this, viewer = viewer_of(caller), filter = query.filter, is_by_sending](
                                 const std::optional<std::string>& place, std::size_t limit) {
-          const auto page = store_.console_gifts.list(viewer, filter, place_of<TransactionId>(place), limit);
           ListedRows listed;
+          if (is_by_sending) {
+            const auto page =
+                store_.console_gifts.list_by_sending(viewer, filter, sent_place_of(place), limit);
+            for (const store::ConsoleGift& one : page.gifts) listed.rows.push_back(gift_json(one.gift));
+            listed.next = sent_place_text(page.next);
+            return listed;
+          }
+          const auto page = store_.console_gifts.list(viewer, filter, place_of<TransactionId>(place), limit);
           for (const store::ConsoleGift& one : page.gifts) listed.rows.push_back(gift_json(one.gift));
           listed.next = place_text(page.next_before);
           return listed;
@@ -321,25 +348,36 @@ http::Reply GiftReadHandler::list_gifts(const http::HttpRequest& request, std::s
         // Before the rows are read; pages behind the first one do not have it.
         std::optional<Json> cursor;
         if (query.cursor.empty() && query.issues.empty()) cursor = feed_cursor();
-        return list(request, caller, "gifts", std::move(query), source, cursor);
+        return list(request, caller, is_by_sending ? "gifts by sending" : "gifts", std::move(query), source,
+                    cursor);
       });
 }
 
 http::Reply GiftReadHandler::list_requests(const http::HttpRequest& request, std::string_view) {
   return authenticator_.handle_authenticated(
       request, Scope::read, [&](const store::ApiKeyOwner& caller) -> http::Reply {
-        ListQuery query = parse_list_query(request.query, request_list_parameters());
-        const auto source = [this, viewer = viewer_of(caller), filter = query.filter](
+        ListParameters query = parse_list_parameters(request.query, request_list_parameters());
+        const bool is_by_sending = goes_by_sending(viewer_of(caller), query.filter);
+        const auto source = [this, viewer = viewer_of(caller), filter = query.filter, is_by_sending](
                                 const std::optional<std::string>& place, std::size_t limit) {
+          ListedRows listed;
+          if (is_by_sending) {
+            const auto page =
+                store_.console_gifts.list_requests_by_sending(viewer, filter, sent_place_of(place), limit);
+            for (const store::ListedRequest& one : page.requests)
+              listed.rows.push_back(listed_request_json(one.request, one.gifts));
+            listed.next = sent_place_text(page.next);
+            return listed;
+          }
           const auto page =
               store_.console_gifts.list_requests(viewer, filter, place_of<GiftRequestId>(place), limit);
-          ListedRows listed;
           for (const store::ListedRequest& one : page.requests)
             listed.rows.push_back(listed_request_json(one.request, one.gifts));
           listed.next = place_text(page.next_before);
           return listed;
         };
-        return list(request, caller, "gift_requests", std::move(query), source);
+        return list(request, caller, is_by_sending ? "gift_requests by sending" : "gift_requests",
+                    std::move(query), source);
       });
 }
 
@@ -355,9 +393,7 @@ http::Reply GiftReadHandler::read_gift(const http::HttpRequest& request, std::st
   return authenticator_.handle_authenticated(
       request, Scope::read, [&](const store::ApiKeyOwner& caller) -> http::Reply {
         return read_seen(request, caller, id, [&](const store::Gift& gift) {
-          const auto mail = store_.deliveries.find(gift.transaction.id);
-          return tagged(request, data_response(gift_json(gift)),
-                        gift_tag(gift.transaction.id, gift.transaction.version, mail ? mail->number : 0));
+          return tagged(request, data_response(gift_json(gift)), gift_tag(store_, gift.transaction));
         });
       });
 }

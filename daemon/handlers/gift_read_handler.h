@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/handlers/list_query.h"
+#include "daemon/handlers/call_parameters.h"
 #include "daemon/http/authenticator.h"
 #include "daemon/http/http_message.h"
 #include "daemon/http/request_rate_limiter.h"
@@ -27,6 +27,9 @@ http::HttpResponse unknown_gift_transaction();
 /// The gift that the path names, if the caller sees it.
 std::optional<store::ConsoleGift> find_seen_gift(store::Store& store, const store::ApiKeyOwner& caller,
                                                  std::string_view id_text);
+
+/// The gift's ETag without quotation marks, of its row and of its latest mail now (API-8).
+std::string gift_tag(store::Store& store, const store::RecipientTransaction& gift);
 
 /// Some rows of a list, and the place where it goes on.
 struct ListedRows {
@@ -64,11 +67,11 @@ class GiftReadHandler {
  private:
   /// A page, or all rows as NDJSON. `of`: the list's name.
   http::HttpResponse list(const http::HttpRequest& request, const store::ApiKeyOwner& caller,
-                          std::string_view of, ListQuery query, const ListSource& source,
+                          std::string_view of, ListParameters query, const ListSource& source,
                           const std::optional<Json>& feed_cursor = {});
   /// A page of the gifts that have changed since, in the order of their last change (API-4).
   http::HttpResponse list_changed(const http::HttpRequest& request, const store::ApiKeyOwner& caller,
-                                  ListQuery query);
+                                  ListParameters query);
   /// The place from which a reader of the whole list goes on; null without a feed.
   Json feed_cursor();
   http::HttpResponse stream(const http::HttpRequest& request, const store::ApiKeyOwner& caller,

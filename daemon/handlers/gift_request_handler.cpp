@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "daemon/handlers/list_query.h"
+#include "daemon/handlers/call_parameters.h"
 #include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/reply.h"
@@ -99,9 +99,9 @@ http::Reply GiftRequestHandler::validate_urls(const http::HttpRequest& request, 
 
 http::Reply GiftRequestHandler::take(const http::HttpRequest& request, SendMode mode, CallAim aim) {
   const auto handle = [&](const store::ApiKeyOwner& caller) -> http::Reply {
-    auto parsed = http::parse_json_request(
-        request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
-        [&] { return parse_gift_request_body(request.body, mode, options_.limits); });
+    auto parsed = http::parse_json_request(request, options_.max_body_bytes, http::CallKind::creates, [&] {
+      return parse_gift_request_body(request.body, mode, options_.limits);
+    });
     if (!parsed) return std::move(parsed.error());
     if (mode == SendMode::urls && links_.have_ended(options_.clock()))
       return http::unavailable(kOverloadRetrySeconds, "waits for its new server secret");
@@ -177,7 +177,7 @@ http::HttpResponse GiftRequestHandler::made_response(const store::CreateOutcome&
 tl::expected<GiftRequestHandler::CheckedGift, http::HttpResponse> GiftRequestHandler::check(
     const GiftRequestBody& body, bool is_test) {
   if (http::FieldIssues issues = validation::test_recipient_issues(body.recipients, is_test); !issues.empty())
-    return tl::unexpected(http::invalid_request(issues));
+    return tl::unexpected(http::invalid_request(issues, http::CallKind::creates));
   std::shared_ptr<const store::GiftItem> item = items_.get(body.gift);
   if (!item || !item->active) return tl::unexpected(http::unknown_gift(body.gift));
   std::vector<std::string> emails;
@@ -440,9 +440,9 @@ http::Reply CrmGiftRequestHandler::handle_with_token(const http::HttpRequest& re
 http::Reply CrmGiftRequestHandler::handle_for_sender(const http::HttpRequest& request,
                                                      const std::string& token, sync::SenderInfo sender,
                                                      UtcMillis now, CallAim aim) {
-  auto parsed =
-      http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
-                               [&] { return parse_crm_gift_request_body(request.body, options_.limits); });
+  auto parsed = http::parse_json_request(request, options_.max_body_bytes, http::CallKind::creates, [&] {
+    return parse_crm_gift_request_body(request.body, options_.limits);
+  });
   if (!parsed) return std::move(parsed.error());
   auto& [body, idempotency_key] = *parsed;
 

@@ -98,18 +98,24 @@ std::string gift_request_state_json(const store::GiftRequest& request,
 }
 
 std::string held_gift_request_state_json(const store::HeldGiftRequest& held) {
-  const auto content = store::request_in(held);
-  const auto& campaign = content ? content->request.utm_campaign_id : std::nullopt;
-  return http::json_text({{"data",
-                           {{"id", held.id.value},
-                            {"gift_id", held.gift.value},
-                            {"created_at", to_rfc3339(held.held_at)},
-                            {"utm_campaign_id", campaign ? Json(*campaign) : Json(nullptr)},
-                            {"delivery", to_word(held.mode)},
-                            {"state", to_word(held.state)},
-                            {"expires_at", to_rfc3339(held.expires_at)},
-                            {"reasons", reasons_json(store::reasons_of(held))},
-                            {"recipients", Json::array()}}}});
+  // Empty some time after the decision.
+  const store::NewGiftRequest content = store::request_in(held).value_or(store::NewGiftRequest{});
+  const auto& campaign = content.request.utm_campaign_id;
+  Json requested = Json::array();
+  for (const store::NewRecipient& to : content.recipients)
+    requested.push_back({{"email", to.email}, {"reference", text_json(to.reference)}});
+  Json data{{"id", held.id.value},
+            {"gift_id", held.gift.value},
+            {"created_at", to_rfc3339(held.held_at)},
+            {"utm_campaign_id", campaign ? Json(*campaign) : Json(nullptr)},
+            {"delivery", to_word(held.mode)},
+            {"state", to_word(held.state)},
+            {"expires_at", to_rfc3339(held.expires_at)},
+            {"reasons", reasons_json(store::reasons_of(held))}};
+  add_listed(data, store::kGiftRequestFields, content.request);
+  data["recipients"] = Json::array();
+  data["requested_recipients"] = std::move(requested);
+  return http::json_text({{"data", std::move(data)}});
 }
 
 std::string held_gift_request_json(const store::HeldGiftRequest& held, std::string_view warnings) {

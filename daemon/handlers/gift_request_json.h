@@ -56,7 +56,8 @@ std::string gift_request_state_json(const store::GiftRequest& request,
                                     const std::vector<store::RecipientTransaction>& recipients,
                                     const std::vector<RecipientResponse>& urls = {},
                                     const std::map<TransactionId, std::string>& dry_records = {});
-/// The same of one that waits, or was not sent: `recipients` is empty.
+/// The same of one that waits, or was not sent: `recipients` is empty, `requested_recipients` are those that
+/// the caller gave (GUARD-25).
 std::string held_gift_request_state_json(const store::HeldGiftRequest& held);
 /// The response to a request that is held (GUARD-25): {message, data: {id, state, expires_at, reasons},
 /// warnings}.

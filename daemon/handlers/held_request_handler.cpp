@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "daemon/handlers/call_parameters.h"
 #include "daemon/handlers/gift_request_json.h"
 #include "daemon/handlers/request_record_handler.h"
 #include "daemon/http/json_request.h"
@@ -41,6 +42,7 @@ Json review_json(const sync::HeldReview& review) {
   json["account"] = review.account ? Json(review.account->email) : Json(nullptr);
   json["item"] = review.item ? Json(review.item->name) : Json(nullptr);
   json["utm_campaign_id"] = review.utm_campaign_id ? Json(*review.utm_campaign_id) : Json(nullptr);
+  json["reference"] = text_json(review.reference);
   json["comment"] = review.held.comment;
   json["faults"] = reasons_json(review.faults);
   json["notes"] = reasons_json(review.notes);
@@ -49,7 +51,8 @@ Json review_json(const sync::HeldReview& review) {
     json["recipients"].push_back({{"email", to.email},
                                   {"first_name", to.first_name},
                                   {"last_name", to.last_name},
-                                  {"message", to.message}});
+                                  {"message", to.message},
+                                  {"reference", text_json(to.reference)}});
   return json;
 }
 
@@ -87,15 +90,14 @@ http::Reply HeldRequestHandler::list(const http::HttpRequest& request, std::stri
                                  caller.account.organization};
         filter.test = is_test_key(caller.key.prefix);
         if (!filter.state)
-          return http::invalid_request(
-              {{"state", "unsupported_value",
-                fmt::format("state must be held, sent, rejected or expired; found {}.",
-                            http::quoted(state))}});
+          return refused_query({{"state", "unsupported_value",
+                                 fmt::format("state must be held, sent, rejected or expired; found {}.",
+                                             http::quoted(state))}});
         const std::string after = value("after");
         const auto from =
             after.empty() ? GiftRequestId{} : parse_gift_request_id(after).value_or(GiftRequestId{-1});
         if (from.value < 0)
-          return http::invalid_request(
+          return refused_query(
               {{"after", "invalid", fmt::format("after must be an id; found {}.", http::quoted(after))}});
         const auto found = store_.held.list(filter, from, kPageSize);
         Json rows = Json::array();
@@ -135,9 +137,8 @@ http::Reply HeldRequestHandler::reject(const http::HttpRequest& request, std::st
 
 http::Reply HeldRequestHandler::decide(const http::HttpRequest& request, std::string_view id, bool approves) {
   const auto handle = [&](const store::ApiKeyOwner& caller) -> http::Reply {
-    auto parsed =
-        http::parse_json_request(request, http::kMaxSmallBodyBytes, http::RepeatPolicy::naturally_idempotent,
-                                 [&] { return parse_approval_decision_body(request.body); });
+    auto parsed = http::parse_json_request(request, http::kMaxSmallBodyBytes, http::CallKind::changes,
+                                           [&] { return parse_approval_decision_body(request.body); });
     if (!parsed) return std::move(parsed.error());
     const auto found = review(caller, id);
     if (!found) return unknown_held_request();

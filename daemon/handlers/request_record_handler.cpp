@@ -264,8 +264,7 @@ http::Reply RequestRecordHandler::handle_for_caller(const http::HttpRequest& req
       request, scope, [&](const store::ApiKeyOwner& caller) -> http::Reply {
         if (is_test_key(caller.key.prefix))
           return http::live_only(
-              "Request records are rows of the CRM, which test keys do not change. Nothing was created; use "
-              "a "
+              "Request records are rows of the CRM, which test keys do not change. Nothing was done; use a "
               "live key, or the endpoint for gift requests.");
         if (options_.settings.enabled) return handler(caller);
         return http::problem(
@@ -291,9 +290,8 @@ http::Reply RequestRecordHandler::validate(const http::HttpRequest& request, std
 http::Reply RequestRecordHandler::take(const http::HttpRequest& request, CallAim aim) {
   return handle_for_caller(request, Scope::request, [&](const store::ApiKeyOwner& caller) -> http::Reply {
     if (caller.key.paused_at) return http::key_paused(CredentialKind::api_key, *caller.key.paused_at);
-    auto parsed =
-        http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
-                                 [&] { return parse_request_record_body(request.body); });
+    auto parsed = http::parse_json_request(request, options_.max_body_bytes, http::CallKind::creates,
+                                           [&] { return parse_request_record_body(request.body); });
     if (!parsed) return std::move(parsed.error());
     RequestRecord& record = parsed->body.record;
     std::optional<store::IdempotencyKey> idempotency;
@@ -414,8 +412,8 @@ http::Reply RequestRecordHandler::decide(const http::HttpRequest& request, const
                                          sync::RequestRecordAction action) {
   return handle_for_caller(request, Scope::approve, [&](const store::ApiKeyOwner& caller) {
     auto parsed = http::parse_json_request(
-        request, std::min(options_.max_body_bytes, http::kMaxSmallBodyBytes),
-        http::RepeatPolicy::naturally_idempotent, [&] { return parse_approval_decision_body(request.body); });
+        request, std::min(options_.max_body_bytes, http::kMaxSmallBodyBytes), http::CallKind::changes,
+        [&] { return parse_approval_decision_body(request.body); });
     if (!parsed) return std::move(parsed.error());
     const auto row = crm_.request_records()->find_one(number);
     if (!row) return unknown_request_record();

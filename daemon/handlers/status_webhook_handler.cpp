@@ -152,7 +152,7 @@ http::Reply StatusWebhookHandler::handle(const http::HttpRequest& request, std::
   if (request.method != "POST") return http::method_not_allowed({"POST"});
   // Most signatures cover the body, and some are in it, so size and encoding are checked first.
   if (request.body_too_large)
-    return refuse(name, http::body_too_large(options_.max_body_bytes),
+    return refuse(name, http::body_too_large(options_.max_body_bytes, http::CallKind::changes),
                   same_reason(fmt::format("its body has more than {} bytes", options_.max_body_bytes)));
   if (const auto error = http::content_encoding_error(request))
     return refuse(name, http::unsupported_content_encoding(*error),

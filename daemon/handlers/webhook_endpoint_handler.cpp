@@ -8,11 +8,10 @@
 #include <memory>
 #include <vector>
 
+#include "daemon/handlers/call_parameters.h"
 #include "daemon/handlers/held_request_handler.h"
-#include "daemon/handlers/list_query.h"
 #include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
 #include "platform/json.h"
 #include "platform/text.h"
 #include "platform/url_parameters.h"
@@ -40,7 +39,8 @@ http::HttpResponse refused(const webhooks::WebhookFault& fault) {
   if (fault.code == "too_many_endpoints") return http::problem("too_many_endpoints", fault.message);
   if (fault.code == "feed_disabled") return http::problem("feed_off", fault.message);
   return http::invalid_request({{fault.code == "url_not_allowed" ? "url" : fault.field,
-                                 http::FieldCode::of_finding(fault.code), fault.message}});
+                                 http::FieldCode::of_finding(fault.code), fault.message}},
+                               http::CallKind::changes);
 }
 
 Json optional_text(const std::string& text) {
@@ -160,7 +160,7 @@ tl::expected<Body, http::HttpResponse> read_body(const http::HttpRequest& reques
                                      read(fields, root, parsed);
                                      return parsed;
                                    });
-  if (!body) return tl::unexpected(http::refused_body(body.error()));
+  if (!body) return tl::unexpected(http::refused_body(body.error(), http::CallKind::changes));
   return std::move(*body);
 }
 
@@ -395,14 +395,14 @@ http::Reply WebhookEndpointHandler::list_attempts(const http::HttpRequest& reque
         };
         const std::string failed = value("is_failed");
         if (!failed.empty() && failed != "true" && failed != "false")
-          return http::invalid_request(
+          return refused_query(
               {{"is_failed", "unsupported_value",
                 fmt::format("is_failed must be true or false; found {}.", http::quoted(failed))}});
         const std::string before = value("before");
         const auto below = before.empty() ? std::optional(std::numeric_limits<std::int64_t>::max())
                                           : parse_number<std::int64_t>(before);
         if (!below)
-          return http::invalid_request(
+          return refused_query(
               {{"before", "invalid",
                 fmt::format("before must be \"next\" of the page before; found {}.", http::quoted(before))}});
         const auto found =

@@ -32,13 +32,14 @@ Reply respond_as_asked(const HttpRequest& request, const store::ApiKeyOwner& cal
   const std::string asked = request.header(kTestResponse).value_or("");
   if (asked == "429")
     return with_retry_after(
-        problem("rate_limited", "The header Giftsync-Test-Response asked for it. Nothing was created."),
+        problem("rate_limited", "The header Giftsync-Test-Response asked for it. Nothing was done."),
         kTestRetrySeconds);
   if (asked == "500") return internal_error(request.request_id);
   if (asked == "503") return unavailable(kTestRetrySeconds);
   if (asked != "lost")
     return invalid_request({{"Giftsync-Test-Response", "unsupported_value",
-                             "Giftsync-Test-Response must be 429, 500, 503 or lost."}});
+                             "Giftsync-Test-Response must be 429, 500, 503 or lost."}},
+                           CallKind::any);
   return handler(caller).changed([](const Reply::Finish& finish) {
     HttpResponse response = finish();
     response.is_lost = true;

@@ -12,19 +12,21 @@ namespace giftsync::http {
 
 tl::expected<std::optional<std::string>, HttpResponse> check_json_head(const HttpRequest& request,
                                                                        std::size_t max_body_bytes,
-                                                                       RepeatPolicy repeat_policy) {
-  if (request.body_too_large) return tl::unexpected(body_too_large(max_body_bytes));
+                                                                       CallKind kind) {
+  if (request.body_too_large) return tl::unexpected(body_too_large(max_body_bytes, kind));
   if (const auto error = content_encoding_error(request))
     return tl::unexpected(unsupported_content_encoding(*error));
   if (const auto error = json_content_type_error(request))
     return tl::unexpected(unsupported_media_type(*error));
-  if (repeat_policy == RepeatPolicy::naturally_idempotent) return std::nullopt;
+  if (kind == CallKind::changes) return std::nullopt;
   return parse_idempotency_key(request).map_error(invalid_idempotency_key);
 }
 
-HttpResponse refused_body(const BodyError& error) {
+HttpResponse refused_body(const BodyError& error, CallKind kind) {
   const auto* json_error = std::get_if<JsonError>(&error);
-  return json_error ? malformed_json(*json_error) : invalid_request(std::get<FieldIssues>(error));
+  if (json_error == nullptr) return invalid_request(std::get<FieldIssues>(error), kind);
+  return malformed_json(*json_error,
+                        fmt::format("{}; send one JSON object, encoded as UTF-8.", nothing_done(kind)));
 }
 
 namespace {

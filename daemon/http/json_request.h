@@ -17,12 +17,6 @@
 
 namespace giftsync::http {
 
-/// How a repeated call is handled.
-enum class RepeatPolicy {
-  by_idempotency_key,   ///< its Idempotency-Key identifies it
-  naturally_idempotent  ///< a repeat has no further effect; the header is ignored
-};
-
 template <class Body>
 struct JsonRequest {
   Body body;
@@ -32,20 +26,20 @@ struct JsonRequest {
 /// The Idempotency-Key of a call whose size, encoding and type are valid, or the refusal.
 tl::expected<std::optional<std::string>, HttpResponse> check_json_head(const HttpRequest& request,
                                                                        std::size_t max_body_bytes,
-                                                                       RepeatPolicy repeat_policy);
+                                                                       CallKind kind);
 
 /// 400 for a body that is not JSON or has faulty content.
-HttpResponse refused_body(const BodyError& error);
+HttpResponse refused_body(const BodyError& error, CallKind kind);
 
 /// The call, or the refusal. `parse` converts the body to a tl::expected<Body, BodyError>.
 template <class Parse>
-auto parse_json_request(const HttpRequest& request, std::size_t max_body_bytes, RepeatPolicy repeat_policy,
+auto parse_json_request(const HttpRequest& request, std::size_t max_body_bytes, CallKind kind,
                         const Parse& parse)
     -> tl::expected<JsonRequest<typename std::invoke_result_t<Parse>::value_type>, HttpResponse> {
-  auto key = check_json_head(request, max_body_bytes, repeat_policy);
+  auto key = check_json_head(request, max_body_bytes, kind);
   if (!key) return tl::unexpected(std::move(key.error()));
   auto body = parse();
-  if (!body) return tl::unexpected(refused_body(body.error()));
+  if (!body) return tl::unexpected(refused_body(body.error(), kind));
   return {{std::move(*body), std::move(*key)}};
 }
 

@@ -44,16 +44,30 @@ HttpResponse malformed_json(const JsonError& error, std::string_view next_step) 
                  {{"", FieldCode::of_finding(error.code), error.message}});
 }
 
-HttpResponse invalid_request(const FieldIssues& errors) {
+std::string_view nothing_done(CallKind kind) {
+  switch (kind) {
+    case CallKind::creates:
+      return "Nothing was created";
+    case CallKind::changes:
+      return "Nothing was changed";
+    case CallKind::any:
+      break;
+  }
+  return "Nothing was done";
+}
+
+HttpResponse invalid_request(const FieldIssues& errors, CallKind kind) {
   std::string message = errors.empty() ? std::string() : validation::describe(errors.front());
   if (errors.size() == 2) message += " One more error is listed in \"errors\".";
   if (errors.size() > 2)
     message += fmt::format(" {} more errors are listed in \"errors\".", errors.size() - 1);
-  return problem("invalid", message + " Nothing was created; correct the request and send it again.", errors);
+  return problem("invalid",
+                 fmt::format("{} {}; correct the request and send it again.", message, nothing_done(kind)),
+                 errors);
 }
 
 HttpResponse unknown_gift(GiftId gift) {
-  return invalid_request({validation::unknown_gift_issue(gift)});
+  return invalid_request({validation::unknown_gift_issue(gift)}, CallKind::creates);
 }
 
 HttpResponse invalid_idempotency_key(std::string_view reason) {
@@ -121,7 +135,7 @@ HttpResponse held_request_ended(HeldState state, const std::string& what) {
 HttpResponse key_paused(CredentialKind kind, UtcMillis since) {
   return problem(
       "key_paused",
-      fmt::format("This {} is paused since {} UTC, so nothing was created. Ask your administrator to "
+      fmt::format("This {} is paused since {} UTC, so nothing was done. Ask your administrator to "
                   "release it, then send the request again.",
                   kind == CredentialKind::api_key ? "API key" : "organization token", minute_text(since)));
 }
@@ -129,7 +143,7 @@ HttpResponse key_paused(CredentialKind kind, UtcMillis since) {
 HttpResponse tests_disabled() {
   return problem(
       "tests_disabled",
-      "This is a test key, and test.enabled in the settings is false. Nothing was created; use a live "
+      "This is a test key, and test.enabled in the settings is false. Nothing was done; use a live "
       "key, or ask your administrator.");
 }
 
@@ -141,7 +155,7 @@ HttpResponse test_only() {
   return problem(
       "test_only",
       "The header Giftsync-Test-Response is for test keys (gsk_test_...), and this key or token is live. "
-      "Nothing was created; leave the header out.");
+      "Nothing was done; leave the header out.");
 }
 
 HttpResponse not_found(std::string_view message) {
@@ -180,12 +194,11 @@ HttpResponse idempotency_mismatch() {
       "use a new key for a new request, and the same body to repeat one.");
 }
 
-HttpResponse body_too_large(std::size_t max_bytes) {
+HttpResponse body_too_large(std::size_t max_bytes, CallKind kind) {
   HttpResponse response = problem(
       "body_too_large",
-      fmt::format("The body is larger than {} bytes. Nothing was created; divide the recipients among "
-                  "several requests.",
-                  max_bytes));
+      fmt::format("The body is larger than {} bytes. {}{}", max_bytes, nothing_done(kind),
+                  kind == CallKind::creates ? "; divide the recipients among several requests." : "."));
   response.close = true;
   return response;
 }
@@ -216,8 +229,8 @@ HttpResponse rate_limited(const RateLimitStatus& rate) {
   HttpResponse response = with_retry_after(
       problem(
           "rate_limited",
-          fmt::format("The API key has reached its limit of {} requests a minute. Nothing was created; send "
-                      "it again after {} s.",
+          fmt::format("The API key has reached its limit of {} requests a minute. Nothing was done; send it "
+                      "again after {} s.",
                       rate.limit, std::max<std::int64_t>(rate.reset_seconds, 1))),
       rate.reset_seconds);
   add_rate_limit_headers(response, rate);

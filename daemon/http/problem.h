@@ -32,13 +32,19 @@ using validation::ProblemCode;
 HttpResponse problem(ProblemCode problem_code, std::string_view message, const FieldIssues& errors = {},
                      std::optional<UtcMillis> available_at = std::nullopt);
 
+/// What a refused call would have done. Its refusal says what is true of it: nothing_done().
+enum class CallKind {
+  creates,  ///< its Idempotency-Key identifies it: "Nothing was created"
+  changes,  ///< a repeat has no further effect, so the header is ignored: "Nothing was changed"
+  any       ///< of an error that every call may have: "Nothing was done"
+};
+std::string_view nothing_done(CallKind kind);
+
 // 400
 /// `next_step`: the second part of the message, after the error.
-HttpResponse malformed_json(
-    const JsonError& error,
-    std::string_view next_step = "Nothing was created; send one JSON object, encoded as UTF-8.");
-/// `errors` is not empty. Nothing was created.
-HttpResponse invalid_request(const FieldIssues& errors);
+HttpResponse malformed_json(const JsonError& error, std::string_view next_step);
+/// `errors` is not empty.
+HttpResponse invalid_request(const FieldIssues& errors, CallKind kind);
 /// The catalogue has no such active gift: an error of gift_id.
 HttpResponse unknown_gift(GiftId gift);
 HttpResponse invalid_idempotency_key(std::string_view reason);
@@ -84,7 +90,7 @@ HttpResponse idempotency_key_in_use();
 HttpResponse idempotency_mismatch();
 
 /// 413; closes the connection.
-HttpResponse body_too_large(std::size_t max_bytes);
+HttpResponse body_too_large(std::size_t max_bytes, CallKind kind);
 
 /// 415; `reason` from json_content_type_error().
 HttpResponse unsupported_media_type(std::string_view reason);

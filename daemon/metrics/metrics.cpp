@@ -239,8 +239,7 @@ void Metrics::count_commit_refusal() noexcept {
 
 void Metrics::count_batch(const sync::SyncStepStats& stats, UtcMillis now) noexcept {
   if (stats.claimed == 0) return;
-  for (std::size_t status = 0; status < stats.reached.size(); ++status)
-    counters_->reached.add(status, stats.reached[status]);
+  count_reached(stats.reached);
   for (const UtcMillis since : stats.written_since) counters_->sync_lag.Observe(seconds_between(since, now));
   std::size_t outcome = 0;
   for (const std::size_t count : {stats.created, stats.updated, stats.unchanged, stats.skipped, stats.failed})
@@ -249,9 +248,9 @@ void Metrics::count_batch(const sync::SyncStepStats& stats, UtcMillis now) noexc
   counters_->crm_up.Set(1);
 }
 
-void Metrics::count_published(const sync::FeedStepStats& stats) noexcept {
-  for (std::size_t status = 0; status < stats.reached.size(); ++status)
-    counters_->reached.add(status, stats.reached[status]);
+void Metrics::count_reached(const sync::ReachedCounts& reached) noexcept {
+  for (std::size_t status = 0; status < reached.size(); ++status)
+    counters_->reached.add(status, reached[status]);
 }
 
 void Metrics::count_failed_batch() noexcept {

@@ -20,8 +20,8 @@
 #include "daemon/http/handler_pool.h"
 #include "daemon/http/http_handler.h"
 #include "platform/time.h"
+#include "sync/crm/gift_folds.h"
 #include "sync/crm/sync_step.h"
-#include "sync/feed_step.h"
 #include "sync/mail/delivery_step.h"
 
 namespace giftsync::metrics {
@@ -63,8 +63,8 @@ class Metrics {
   void count_commit_refusal() noexcept;
   /// A batch of the sync that has ended now.
   void count_batch(const sync::SyncStepStats& stats, UtcMillis now) noexcept;
-  /// A step of the feed: what it folded before the sync.
-  void count_published(const sync::FeedStepStats& stats) noexcept;
+  /// What was folded before the sync: by the feed, or by a caller who acted on a gift.
+  void count_reached(const sync::ReachedCounts& reached) noexcept;
   /// One that failed as a whole: store or CRM do not respond, or the CRM is paused.
   void count_failed_batch() noexcept;
   void count_mails(const sync::DeliveryStats& stats) noexcept;

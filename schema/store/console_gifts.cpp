@@ -73,6 +73,11 @@ constexpr const char* kOfReference =
     "recipient_transaction of_request ON of_request.request_id = asked.request_id WHERE asked.reference = "
     ":reference AND asked.transaction_id = 0)";
 
+/// The same of one gift request, whatever number of others have it.
+constexpr const char* kRequestHasReference =
+    "(SELECT count(*) FROM gift_reference held WHERE held.reference = :reference AND held.request_id = r.id "
+    "AND held.transaction_id = 0) > 0";
+
 /// The same of one gift, whatever number of others have it: no join, which a planner could begin with them.
 constexpr const char* kHasReference =
     "(SELECT count(*) FROM gift_reference held WHERE held.reference = :reference AND held.request_id = "
@@ -243,6 +248,34 @@ std::optional<SearchEnd> end_of_search(soci::session& session, const sql::Condit
   return end;
 }
 
+/// A part of the gifts that were sent in the filter's time.
+struct SentPart {
+  sql::Conditions conditions;
+  std::optional<SentPosition> end = {};  ///< more gifts of that time are below it
+};
+SentPart part_of_sent(soci::session& session, const ConsoleGiftFilter& filter,
+                      std::optional<SentPosition> below, std::int64_t budget) {
+  const SentPosition from =
+      below.value_or(filter.sent_until ? SentPosition{*filter.sent_until, {}}  // of no gift
+                                       : SentPosition::end());
+  SentPart part{sent_below("t.", from),
+                end_of_sent(session, from, filter.sent_since, static_cast<std::size_t>(budget))};
+  if (part.end) {
+    // It is not before `since`; with both, a search may begin at the earlier of them.
+    part.conditions.add("(t.sent_at, t.id) >= (:sent_end, :id_end)", "sent_end",
+                        std::to_string(part.end->sent_at.value));
+    part.conditions.bind("id_end", std::to_string(part.end->id.value));
+  } else if (filter.sent_since) {
+    part.conditions.add("t.sent_at >= :since", "since", std::to_string(filter.sent_since->value));
+  }
+  return part;
+}
+
+/// What a list in the order of sending has at most, and one more, which shows that there are more.
+std::string latest_first(std::size_t limit) {
+  return " ORDER BY t.sent_at DESC, t.id DESC LIMIT " + std::to_string(limit + 1);
+}
+
 /// A gift that the CRM does not get.
 struct Failure {
   TransactionId id = {};
@@ -351,10 +384,7 @@ ListedRequestPage ConsoleGifts::list_requests(const Viewer& viewer, const Consol
     if (end) conditions.add("r.id >= :lowest", "lowest", std::to_string(end->value));
     add_request_filter(conditions, session, filter);
     if (!filter.reference.empty() && !finds_reference)
-      conditions.add(
-          "(SELECT count(*) FROM gift_reference held WHERE held.reference = :reference AND held.request_id = "
-          "r.id AND held.transaction_id = 0) > 0",
-          "reference", filter.reference);
+      conditions.add(kRequestHasReference, "reference", filter.reference);
     if (filter.sent_since)
       conditions.add("r.created_at >= :since", "since", std::to_string(filter.sent_since->value));
     if (filter.sent_until)
@@ -377,6 +407,67 @@ ListedRequestPage ConsoleGifts::list_requests(const Viewer& viewer, const Consol
       page.next_before = page.requests.back().request.id;
     } else {
       page.next_before = end;
+    }
+    return page;
+  });
+}
+
+bool goes_by_sending(const Viewer& viewer, const ConsoleGiftFilter& filter) {
+  const bool has_index = viewer.test || !filter.ids.empty() || !filter.recipient.empty() || filter.request ||
+                         !filter.reference.empty() || filter.undelivered_since;
+  return (filter.sent_since || filter.sent_until) && !has_index;
+}
+
+SentGiftPage ConsoleGifts::list_by_sending(const Viewer& viewer, const ConsoleGiftFilter& filter,
+                                           std::optional<SentPosition> below, std::size_t limit,
+                                           std::int64_t budget) {
+  return database_->read([&](soci::session& session) {
+    auto [conditions, end] = part_of_sent(session, filter, below, budget);
+    ConsoleGiftFilter others = filter;  // the part has these
+    others.sent_since.reset();
+    others.sent_until.reset();
+    add_filter(conditions, session, viewer, others);
+    SentGiftPage page;
+    sql::PreparedQuery row(session, query(session, viewer, " AND " + conditions.text + latest_first(limit)),
+                           conditions.names);
+    row.each_row(conditions.values, [&] { page.gifts.push_back(console_gift_in(row, viewer)); });
+    page.next = end;
+    if (page.gifts.size() > limit) {
+      page.gifts.pop_back();
+      const RecipientTransaction& last = page.gifts.back().gift.transaction;
+      page.next = SentPosition{*last.times[Status::sent], last.id};
+    }
+    return page;
+  });
+}
+
+SentRequestPage ConsoleGifts::list_requests_by_sending(const Viewer& viewer, const ConsoleGiftFilter& filter,
+                                                       std::optional<SentPosition> below, std::size_t limit,
+                                                       std::int64_t budget) {
+  return database_->read([&](soci::session& session) {
+    auto [conditions, end] = part_of_sent(session, filter, below, budget);
+    add_request_filter(conditions, session, filter);
+    SentRequestPage page;
+    std::vector<SentPosition> places;
+    // A request is sent with its first gift.
+    sql::PreparedQuery row(
+        session,
+        "SELECT " + kRequestColumns +
+            ", (SELECT count(*) FROM recipient_transaction g WHERE g.request_id = r.id), t.sent_at, t.id "
+            "FROM "
+            "recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE t.position = 0 AND "
+            "r.mode <> 'external' AND " +
+            gifts_condition(viewer) + " AND " + conditions.text + latest_first(limit),
+        conditions.names);
+    row.each_row(conditions.values, [&] {
+      const int at = static_cast<int>(kGiftRequestFields.kCount);
+      page.requests.push_back({sql::read_record(kGiftRequestFields, row), row.integer(at)});
+      places.push_back({{row.integer(at + 1)}, TransactionId{row.integer(at + 2)}});
+    });
+    page.next = end;
+    if (page.requests.size() > limit) {
+      page.requests.pop_back();
+      page.next = places[limit - 1];
     }
     return page;
   });

@@ -78,6 +78,20 @@ struct ListedRequestPage {
   std::optional<GiftRequestId> next_before{};  ///< where the listing continues; absent at the end
 };
 
+/// The same in the order of sending.
+struct SentGiftPage {
+  std::vector<ConsoleGift> gifts;    ///< the latest sent first
+  std::optional<SentPosition> next;  ///< the listing continues below it; absent at the end
+};
+struct SentRequestPage {
+  std::vector<ListedRequest> requests;  ///< the latest sent first
+  std::optional<SentPosition> next;
+};
+
+/// Whether a list with that filter is to be read in the order of sending: it has a time of sending, and no
+/// index finds its gifts better. By id all gifts would be looked at, also those of other times.
+bool goes_by_sending(const Viewer& viewer, const ConsoleGiftFilter& filter);
+
 /// A gift of a class of failures.
 struct FailingGift {
   UtcMillis since = {};  ///< when the first of the attempts failed that have failed in a row
@@ -125,6 +139,14 @@ class ConsoleGifts {
   ListedRequestPage list_requests(const Viewer& viewer, const ConsoleGiftFilter& filter,
                                   std::optional<GiftRequestId> before, std::size_t limit,
                                   std::int64_t budget = kScanBudget);
+  /// As list() and list_requests(), for a filter that goes_by_sending(): of gifts that were sent in its time
+  /// `budget` are looked at, by the index of the times, and no others.
+  SentGiftPage list_by_sending(const Viewer& viewer, const ConsoleGiftFilter& filter,
+                               std::optional<SentPosition> below, std::size_t limit,
+                               std::int64_t budget = kScanBudget);
+  SentRequestPage list_requests_by_sending(const Viewer& viewer, const ConsoleGiftFilter& filter,
+                                           std::optional<SentPosition> below, std::size_t limit,
+                                           std::int64_t budget = kScanBudget);
   /// The classes with the most gifts first, of what the viewer sees of the kMaxFailures failing gifts with
   /// the highest ids.
   std::vector<CrmFailureClass> failure_classes(const Viewer& viewer);

@@ -2,10 +2,17 @@
 
 #include <unordered_map>
 
+#include "schema/store/store.h"
 #include "sync/crm/gift_record_draft.h"
 #include "sync/gift/lifecycle.h"
 
 namespace giftsync::sync {
+
+void count_reached(const store::RecipientTransaction& before, const StatusTimes& saved,
+                   ReachedCounts& counts) {
+  for (const Status status : kAllStatuses)
+    if (!before.is_test && saved[status] && !before.times[status]) ++counts[static_cast<std::size_t>(status)];
+}
 
 std::vector<FoldedStatus> fold_gifts(store::ChangeLog& log, std::span<const store::Gift* const> gifts,
                                      std::span<const store::ChangeSpan> spans) {
@@ -29,6 +36,25 @@ std::optional<store::FoldedState> changed_state(const store::Gift& gift, const F
   if (folded == state_of(transaction)) return std::nullopt;
   return store::FoldedState{transaction.id,      transaction.version,         folded.status,     folded.times,
                             folded.has_conflict, next_timer_at(gift, folded), transaction.status};
+}
+
+std::optional<store::Gift> save_fold(store::Store& store, TransactionId gift, ReachedCounts& reached) {
+  constexpr int kTries = 3;
+  std::optional<store::Gift> row;
+  for (int tries = 0; tries < kTries; ++tries) {
+    auto found = store.gifts.find(std::span(&gift, 1));
+    if (found.empty()) return std::nullopt;
+    row = std::move(found.front());
+    const store::Gift* const one = &*row;
+    const auto folded =
+        fold_gifts(store.changes, std::span(&one, 1), store.changes.spans_of(std::span(&gift, 1)));
+    const auto changed = changed_state(*row, folded.front());
+    if (!changed) break;
+    // Not saved: a worker was faster.
+    if (!store.sync.save_folded(std::span(&*changed, 1)).empty())
+      count_reached(row->transaction, changed->times, reached);
+  }
+  return row;
 }
 
 }  // namespace giftsync::sync

@@ -12,7 +12,6 @@
 #include "platform/time.h"
 #include "schema/contact_normalization.h"
 #include "schema/store/gift/erased_address.h"
-#include "sync/crm/gift_folds.h"
 #include "sync/gift/lifecycle.h"
 #include "sync/gift/test_gifts.h"
 #include "sync/mail/delivery_rules.h"
@@ -164,9 +163,7 @@ void save_folds(store::Store& store, const std::vector<store::FoldedState>& chan
       continue;
     }
     store::RecipientTransaction& transaction = gifts.at(state.transaction).transaction;
-    for (const Status status : kAllStatuses)
-      if (!transaction.is_test && state.times[status] && !transaction.times[status])
-        ++stats.reached[static_cast<std::size_t>(status)];
+    count_reached(transaction, state.times, stats.reached);
     transaction.status = state.status;
     transaction.times = state.times;
     transaction.has_conflict = state.has_conflict;

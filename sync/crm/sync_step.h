@@ -4,7 +4,6 @@
 // stored before they are used, and records carry versions.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +16,7 @@
 #include "platform/log_line.h"
 #include "schema/enums.h"
 #include "schema/store/store.h"
+#include "sync/crm/gift_folds.h"
 #include "sync/crm/gift_record_draft.h"
 #include "sync/gift/gift_event.h"
 
@@ -69,7 +69,7 @@ struct SyncStepStats {
   std::vector<GiftEvent> events;  ///< decisions, then written records
   /// By status: gifts that have got a time of it, without test gifts. A gift is counted as sent once it is
   /// decided to whom it belongs.
-  std::array<std::size_t, kAllStatuses.size()> reached{};
+  ReachedCounts reached{};
   /// Of each gift whose record has its state now: SyncClaim::due_since.
   std::vector<UtcMillis> written_since;
 };

@@ -193,6 +193,7 @@ std::optional<HeldReview> review_held(store::Store& store, const std::vector<std
   if (auto request = store::request_in(review.held)) {
     review.recipients = std::move(request->recipients);
     review.utm_campaign_id = std::move(request->request.utm_campaign_id);
+    review.reference = std::move(request->request.reference);
   }
   if (review.item && review.item->costs.item)
     review.amount = price_of_gifts(review.item->costs.total(), review.held.gifts);
@@ -225,6 +226,7 @@ HeldOutcome approved(store::Store& store, const HeldReview& review, const HeldDe
                         .credential_prefix = review.held.credential_prefix,
                         .http_request_id = std::move(content->request.http_request_id),
                         .utm_campaign_id = std::move(content->request.utm_campaign_id),
+                        .reference = std::move(content->request.reference),
                         .warnings = std::move(content->warnings)},
                        now);
   request.approval = std::make_shared<store::HeldDecision>(decision_of(review, asked, kApproveAction, now));

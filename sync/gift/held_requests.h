@@ -24,6 +24,7 @@ struct HeldReview {
   std::optional<store::GiftItem> item;          ///< as the catalogue has it now
   std::vector<store::NewRecipient> recipients;  ///< empty some time after the decision
   std::optional<std::string> utm_campaign_id;
+  std::string reference;        ///< the caller's own; may be empty
   std::optional<Money> amount;  ///< of all gifts by the present prices; absent: not known
   /// 32 hex digits that change with the content, the price and the faults; not with the notes, since a budget
   /// changes with each gift.

@@ -257,5 +257,35 @@ TEST_F(SalesforceBareTest, WithoutAnExternalIdNothingIsWritten) {
   EXPECT_EQ(records(), "0");
 }
 
+// SYNC-73
+TEST_F(SalesforceBareTest, ACampaignThatARestrictedPicklistLacksKeepsBackItsOwnGiftsAlone) {
+  const Json campaign{{"object", "thx__Gift_Record__c"}, {"field", "thx__Utm_Campaign_Id__c"}};
+  const auto set_words = [&](const std::vector<std::string>& words) {
+    Json change_of_words = campaign;
+    change_of_words["picklist"] = words;
+    change_of_words["restricted"] = true;
+    change(change_of_words);
+  };
+  const auto of_campaign = [](std::int64_t transaction, const std::string& name) {
+    GiftUpsert row = sent(transaction, 1);
+    row.record.set(GiftField::utm_campaign_id, name);
+    return row;
+  };
+  set_words({"spring"});
+  const std::vector<GiftUpsert> rows{of_campaign(1, "spring"), of_campaign(2, "autumn"), sent(3, 1)};
+  const auto results = write(rows);
+  EXPECT_THAT(kinds_of(results), ElementsAre(Kind::created, Kind::rejected, Kind::created));
+  EXPECT_THAT(results[1].reason,
+              AllOf(HasSubstr("INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST"), HasSubstr("autumn"),
+                    HasSubstr("add the value to the picklist, then run giftsyncctl crm retry")));
+  EXPECT_EQ(results[1].retry_after_millis, 6 * kHourMillis) << "asked again seldom";
+  EXPECT_EQ(records(), "2");
+  EXPECT_THAT(kinds({rows[1], sent(4, 1)}), ElementsAre(Kind::rejected, Kind::created))
+      << "nothing is paused";
+  set_words({"spring", "autumn"});
+  EXPECT_THAT(kinds({rows[1]}), ElementsAre(Kind::created));
+  EXPECT_EQ(record(2).get(GiftField::utm_campaign_id), FieldValue(std::string("autumn")));
+}
+
 }  // namespace
 }  // namespace giftsync::salesforce

@@ -50,28 +50,6 @@ std::optional<TransactionId> first_sent_since(soci::session& session, UtcMillis 
   return *std::min_element(sent.begin(), sent.end());
 }
 
-sql::Conditions sent_below(const std::string& table, SentPosition below) {
-  sql::Conditions condition;
-  condition.add("(" + table + "sent_at, " + table + "id) < (:sent_below, :id_below)", "sent_below",
-                std::to_string(below.sent_at.value));
-  condition.bind("id_below", std::to_string(below.id.value));
-  return condition;
-}
-
-/// The place that many gifts below, of test gifts if the filter asks for them; nothing if fewer were sent
-/// since.
-std::optional<SentPosition> end_of_latest(soci::session& session, const GiftFilter& filter,
-                                          SentPosition below) {
-  sql::Conditions condition = sent_below("", below);
-  if (filter.since && !filter.status)
-    condition.add("sent_at >= :since", "since", std::to_string(filter.since->value));
-  if (filter.test) condition.add(test_condition("recipient_transaction", true));
-  sql::PreparedQuery row(session, latest_end_query(condition.text, kSearchedAtOnce), condition.names);
-  std::optional<SentPosition> end;
-  row.each_row(condition.values, [&] { end = {{row.integer(0)}, TransactionId{row.integer(1)}}; });
-  return end;
-}
-
 }  // namespace
 
 GiftPage GiftRequests::list(const GiftFilter& filter, TransactionId after, std::size_t limit) {
@@ -97,10 +75,7 @@ GiftPage GiftRequests::list(const GiftFilter& filter, TransactionId after, std::
 
 std::vector<SentPosition> GiftRequests::list_latest(const GiftFilter& filter, SentPosition below,
                                                     std::size_t limit) {
-  sql::Conditions condition;
-  condition.add("(t.sent_at, t.id) < (:sent_below, :id_below)", "sent_below",
-                std::to_string(below.sent_at.value));
-  condition.bind("id_below", std::to_string(below.id.value));
+  sql::Conditions condition = sent_below("t.", below);
   add_filter(condition, database_->dialect(), filter);
   return database_->read([&](soci::session& session) {
     std::vector<SentPosition> found;
@@ -116,7 +91,8 @@ LatestGifts GiftRequests::search_latest(const GiftFilter& filter, SentPosition b
   return database_->read([&](soci::session& session) {
     LatestGifts found;
     GiftFilter within = filter;
-    found.next = end_of_latest(session, filter, below);
+    found.next = end_of_sent(session, below, filter.status ? std::nullopt : filter.since, kSearchedAtOnce,
+                             filter.test);
     sql::Conditions condition = sent_below("t.", below);
     if (found.next) {
       condition.add("(t.sent_at, t.id) >= (:sent_end, :id_end)", "sent_end",

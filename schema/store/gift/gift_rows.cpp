@@ -58,6 +58,25 @@ std::string latest_end_query(const std::string& condition, std::size_t count) {
          " ORDER BY sent_at DESC, id DESC LIMIT 1 OFFSET " + std::to_string(count - 1);
 }
 
+sql::Conditions sent_below(const std::string& table, SentPosition below) {
+  sql::Conditions condition;
+  condition.add("(" + table + "sent_at, " + table + "id) < (:sent_below, :id_below)", "sent_below",
+                std::to_string(below.sent_at.value));
+  condition.bind("id_below", std::to_string(below.id.value));
+  return condition;
+}
+
+std::optional<SentPosition> end_of_sent(soci::session& session, SentPosition below,
+                                        std::optional<UtcMillis> since, std::size_t count, bool is_test) {
+  sql::Conditions condition = sent_below("", below);
+  if (since) condition.add("sent_at >= :since", "since", std::to_string(since->value));
+  if (is_test) condition.add(test_condition("recipient_transaction", true));
+  sql::PreparedQuery row(session, latest_end_query(condition.text, count), condition.names);
+  std::optional<SentPosition> end;
+  row.each_row(condition.values, [&] { end = {{row.integer(0)}, TransactionId{row.integer(1)}}; });
+  return end;
+}
+
 std::string sent_at_of_latest_query(std::size_t count) {
   return "SELECT sent_at FROM recipient_transaction ORDER BY sent_at DESC, id DESC LIMIT 1 OFFSET " +
          std::to_string(count);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,13 @@ std::string gifts_query(const std::string& rest);
 std::string latest_gifts_query(const std::string& condition, std::size_t limit);
 /// sent_at and id of the last of the `count` latest sent that satisfy `condition`; no row if there are fewer.
 std::string latest_end_query(const std::string& condition, std::size_t count);
+/// The condition on gifts of `table`, such as "t.", that they were sent before that place.
+sql::Conditions sent_below(const std::string& table, SentPosition below);
+/// The place that is `count` gifts below, of those sent since then, and of test gifts if asked for; nothing
+/// if there are fewer.
+std::optional<SentPosition> end_of_sent(soci::session& session, SentPosition below,
+                                        std::optional<UtcMillis> since, std::size_t count,
+                                        bool is_test = false);
 /// sent_at of the gift after the `count` latest sent.
 std::string sent_at_of_latest_query(std::size_t count);
 /// From a row that begins with kGiftColumns.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sync/access/credential.h"
+#include "tests/support/api_key.h"
 #include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
@@ -28,14 +29,7 @@ class BalanceHandlerTest : public ::testing::Test {
     account.organization = organization;
     account_ = *store_->accounts.create(account);
     if (organization) store_->accounts.set_organization(address, organization);
-    store::Credential key;
-    key.account = account_;
-    const sync::NewCredential made = sync::make_credential(CredentialKind::api_key);
-    key.prefix = made.prefix;
-    key.hash = made.hash;
-    key.scopes = {scope};
-    store_->credentials.insert(key);
-    return made.text;
+    return tests::make_api_key(*store_, account_, {scope});
   }
   /// Of the newest account, for 5.75 each.
   void request_gifts(sync::SendingBudgets& budgets, std::size_t count,

@@ -9,6 +9,7 @@
 #include "schema/store/store.h"
 #include "sync/access/credential.h"
 #include "sync/feed_step.h"
+#include "tests/support/api_key.h"
 #include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
@@ -38,14 +39,7 @@ class EventHandlerTest : public ::testing::Test {
     return id;
   }
   std::string new_key(AccountId account, const std::set<Scope>& scopes = {Scope::read}) {
-    store::Credential key;
-    key.account = account;
-    const sync::NewCredential made = sync::make_credential(CredentialKind::api_key);
-    key.prefix = made.prefix;
-    key.hash = made.hash;
-    key.scopes = scopes;
-    store_->credentials.insert(key);
-    return made.text;
+    return tests::make_api_key(*store_, account, scopes);
   }
   TransactionId make_gift(AccountId account, std::optional<OrganizationId> organization = {},
                           bool is_test = false) {

@@ -9,6 +9,7 @@
 #include "daemon/handlers/gift_read_handler.h"
 #include "sync/access/credential.h"
 #include "sync/gift/lifecycle.h"
+#include "tests/support/api_key.h"
 #include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
@@ -16,7 +17,9 @@ namespace giftsync::handlers {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class GiftActionHandlerTest : public ::testing::Test {
@@ -27,21 +30,9 @@ class GiftActionHandlerTest : public ::testing::Test {
     key_ = new_key(ana_, {Scope::read, Scope::manage});
     gift_ = send(ana_);
   }
-  AccountId account(const std::string& email) {
-    store::Account made;
-    made.email = email;
-    made.name = email;
-    return *store_->accounts.create(made);
-  }
+  AccountId account(const std::string& email) { return tests::make_account(*store_, email); }
   std::string new_key(AccountId owner, std::set<Scope> scopes) {
-    store::Credential key;
-    key.account = owner;
-    const sync::NewCredential made = sync::make_credential(CredentialKind::api_key);
-    key.prefix = made.prefix;
-    key.hash = made.hash;
-    key.scopes = std::move(scopes);
-    store_->credentials.insert(key);
-    return made.text;
+    return tests::make_api_key(*store_, owner, std::move(scopes));
   }
   std::string send(AccountId from) {
     store::NewGiftRequest request;
@@ -71,14 +62,18 @@ class GiftActionHandlerTest : public ::testing::Test {
     if (!if_match.empty()) made.headers.emplace("If-Match", if_match);
     return made;
   }
-  std::string tag() {
-    http::HttpRequest made;
-    made.method = "GET";
-    made.headers.emplace("Authorization", key_);
-    for (const auto& [name, value] : reads_.read_gift(made, gift_).wait().headers)
+  static std::string tag_of(const http::HttpResponse& response) {
+    for (const auto& [name, value] : response.headers)
       if (name == "ETag") return value;
     return {};
   }
+  http::HttpResponse read() {
+    http::HttpRequest made;
+    made.method = "GET";
+    made.headers.emplace("Authorization", key_);
+    return reads_.read_gift(made, gift_).wait();
+  }
+  std::string tag() { return tag_of(read()); }
   static std::string code(const http::HttpResponse& response) {
     return tests::parse_json(response.body)["code"];
   }
@@ -91,9 +86,16 @@ class GiftActionHandlerTest : public ::testing::Test {
   const Clock clock_ = [this] { return now_; };
   http::Authenticator authenticator_{store_->credentials, clock_, 0};
   int changed_ = 0;
+  std::size_t refunded_ = 0;  ///< that answers have saved
   GiftReadHandler reads_{*store_, authenticator_, {"", std::string(32, 's'), clock_}};
-  GiftActionHandler actions_{
-      *store_, authenticator_, {.clock = clock_, .on_changed = [this] { ++changed_; }}};
+  GiftActionHandler actions_{*store_,
+                             authenticator_,
+                             {.clock = clock_,
+                              .on_changed = [this] { ++changed_; },
+                              .on_reached =
+                                  [this](const sync::ReachedCounts& reached) {
+                                    refunded_ += reached[static_cast<std::size_t>(Status::refunded)];
+                                  }}};
   AccountId ana_;
   std::string key_;
   std::string gift_;
@@ -113,6 +115,51 @@ TEST_F(GiftActionHandlerTest, ACancelMayBeRepeatedAndIsAuditedWithTheKey) {
   EXPECT_EQ(again.status, 200) << again.body;
   EXPECT_EQ(tests::parse_json(again.body)["message"], "Already refunded.");
   EXPECT_EQ(changed_, 1);
+}
+
+// API-6, API-8
+TEST_F(GiftActionHandlerTest, AnAnswerIsTheGiftAsItIsReadWithItsETag) {
+  deliver();
+  const auto agrees = [&](const http::HttpResponse& answer) {
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    const http::HttpResponse now = read();
+    EXPECT_EQ(tests::parse_json(answer.body)["data"], tests::parse_json(now.body)["data"]);
+    EXPECT_EQ(tag_of(answer), tag_of(now));
+  };
+  const TransactionId id{std::stoll(gift_)};
+  agrees(actions_.resend(request(R"({"email":"cleo@example.org"})", tag()), gift_).wait());
+  EXPECT_EQ(tag(), "\"" + gift_ + "-2-2\"");
+  // Not folded yet: no worker runs here.
+  ASSERT_EQ(sync::record_opened(store_->changes, id, now_), store::ConditionalOutcome::accepted);
+  agrees(actions_.extend(request(R"({"until":"2027-06-01T00:00:00Z"})"), gift_).wait());
+  EXPECT_EQ(tests::parse_json(read().body)["data"]["status"], "opened");
+  EXPECT_EQ(tag(), "\"" + gift_ + "-4-2\"") << "extended, and opened";
+  const http::HttpResponse cancelled = actions_.cancel(request(), gift_).wait();
+  agrees(cancelled);
+  EXPECT_EQ(tests::parse_json(cancelled.body)["data"]["version"], 5);
+  EXPECT_EQ(tests::parse_json(cancelled.body)["data"]["status"], "refunded");
+  agrees(actions_.cancel(request(), gift_).wait());
+  EXPECT_EQ(tag_of(cancelled), tag()) << "a repeated call changes nothing";
+  EXPECT_EQ(refunded_, 1u) << "what is saved here is counted here";
+}
+
+// HTTP-36
+TEST_F(GiftActionHandlerTest, ARefusedBodyChangesNothingAndSaysSo) {
+  const auto says = [&](const http::HttpResponse& response) {
+    EXPECT_GE(response.status, 400);
+    EXPECT_THAT(response.body, AllOf(HasSubstr("Nothing was changed"), Not(HasSubstr("created"))));
+  };
+  http::HttpRequest dry = request();
+  dry.query = "dry_run=1";
+  http::HttpRequest large = request();
+  large.body_too_large = true;
+  const std::string no_json = "{";
+  const std::string no_member = R"({"dry_run": true})";
+  for (const http::HttpRequest& faulty : {dry, large, request(no_json), request(no_member)}) {
+    says(actions_.cancel(faulty, gift_).wait());
+    says(actions_.extend(faulty, gift_).wait());
+    says(actions_.resend(faulty, gift_).wait());
+  }
 }
 
 // HTTP-59

@@ -11,6 +11,7 @@
 
 #include "sync/access/credential.h"
 #include "sync/feed_step.h"
+#include "tests/support/api_key.h"
 #include "tests/support/json.h"
 #include "tests/support/round_trips.h"
 #include "tests/support/temporary_store.h"
@@ -44,14 +45,7 @@ class GiftReadHandlerTest : public ::testing::Test {
     return *store_->accounts.create(made);
   }
   std::string new_key(AccountId owner, std::set<Scope> scopes) {
-    store::Credential key;
-    key.account = owner;
-    const sync::NewCredential made = sync::make_credential(CredentialKind::api_key);
-    key.prefix = made.prefix;
-    key.hash = made.hash;
-    key.scopes = std::move(scopes);
-    store_->credentials.insert(key);
-    return made.text;
+    return tests::make_api_key(*store_, owner, std::move(scopes));
   }
   /// The ids of gifts of one request; `change` may set more of it.
   std::vector<std::int64_t> send(AccountId from, std::size_t count,
@@ -192,6 +186,43 @@ TEST_F(GiftReadHandlerTest, ACursorContinuesTheSameListForTheSameAccountAlone) {
   EXPECT_EQ(handler_.list_requests(request("cursor=" + cursor), {}).wait().status, 400) << "another list";
   EXPECT_THAT(header(get("limit=2&%63ursor=" + cursor), "Link"),
               AllOf(HasSubstr("gifts?limit=2&cursor="), Not(HasSubstr("%63"))));
+}
+
+// API-2, API-9
+TEST_F(GiftReadHandlerTest, AListOfATimeOfSendingGoesOnInTheOrderOfSending) {
+  std::vector<std::int64_t> sent;
+  for (int i = 0; i < 5; ++i)
+    sent.push_back(send(ana_, 1, [&](store::NewGiftRequest& asked) {
+                     asked.request.created_at = now_ + i * kMinuteMillis;
+                   }).front());
+  const std::string time = "sent_since=2026-11-21T12:32:00Z&sent_until=2026-11-21T12:35:00Z";
+  const auto walk = [&](const std::string& path, const std::string& id) {
+    std::vector<std::int64_t> all;
+    std::string cursor;
+    for (int pages = 0; pages < 5; ++pages) {
+      http::HttpRequest asked = request(time + "&limit=1" + cursor);
+      asked.path = path;
+      const http::HttpResponse response =
+          (path == "/api/v1/gifts" ? handler_.list_gifts(asked, {}) : handler_.list_requests(asked, {}))
+              .wait();
+      EXPECT_EQ(response.status, 200) << response.body;
+      const json found = tests::parse_json(response.body);
+      for (const json& row : found["data"]) all.push_back(row[id]);
+      if (found["next"].is_null()) return all;
+      cursor = "&cursor=" + found["next"].get<std::string>();
+    }
+    ADD_FAILURE() << "it has no end";
+    return all;
+  };
+  EXPECT_THAT(walk("/api/v1/gifts", "recipient_transaction_id"), ElementsAre(sent[3], sent[2], sent[1]));
+  EXPECT_THAT(walk("/api/v1/gift_requests", "id"), SizeIs(3));
+  http::HttpRequest streamed = request(time);
+  streamed.headers.emplace("Accept", "application/x-ndjson");
+  const http::HttpResponse lines = handler_.list_gifts(streamed, {}).wait();
+  ASSERT_TRUE(lines.next_chunk);
+  std::string text;
+  for (std::string chunk = lines.next_chunk(); !chunk.empty(); chunk = lines.next_chunk()) text += chunk;
+  EXPECT_THAT(text, testing::EndsWith("{\"end\":true,\"rows\":3,\"next\":null}\n"));
 }
 
 // API-3
@@ -459,6 +490,9 @@ TEST_F(ChangedGiftsTest, WhatIsNotKeptIs410AndAForeignCursor400) {
   EXPECT_EQ(status("updated_since=1.1"), 410);
   EXPECT_EQ(status("updated_since=2020-01-01"), 410) << "before the feed began";
   EXPECT_EQ(status("updated_since=yesterday"), 400);
+  http::HttpRequest streamed = request("updated_since=2026-11-21");
+  streamed.headers.emplace("Accept", "application/x-ndjson");
+  EXPECT_EQ(with_feed_.list_gifts(streamed, {}).wait().status, 400) << "in pages alone";
   const json all = changed("limit=1");
   EXPECT_EQ(status("updated_since=" + text(all, "feed_cursor") + "&cursor=" + text(all, "next")), 400);
   EXPECT_EQ(get("updated_since=" + text(all, "feed_cursor")).status, 409) << "the feed is off there";

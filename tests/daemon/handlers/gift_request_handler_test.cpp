@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/group_commit_writer.h"
-#include "sync/access/credential.h"
+#include "tests/support/api_key.h"
 #include "tests/support/json.h"
 #include "tests/support/temporary_database.h"
 #include "tests/support/temporary_store.h"
@@ -35,17 +35,7 @@ class GiftRequestHandlerTest : public ::testing::Test {
   }
 
   std::string new_key(const std::string& address) {
-    store::Account account;
-    account.email = address;
-    account.name = address;
-    store::Credential key;
-    key.account = *store_->accounts.create(account);
-    const sync::NewCredential made = sync::make_credential(CredentialKind::api_key);
-    key.prefix = made.prefix;
-    key.hash = made.hash;
-    key.scopes = {Scope::send};
-    store_->credentials.insert(key);
-    return made.text;
+    return tests::make_api_key(*store_, tests::make_account(*store_, address), {Scope::send});
   }
 
   static json recipient(const std::string& email = "rose@example.com", const std::string& message = "Hi") {

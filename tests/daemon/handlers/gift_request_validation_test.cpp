@@ -13,8 +13,8 @@
 
 #include "daemon/group_commit_writer.h"
 #include "daemon/handlers/gift_request_handler.h"
-#include "sync/access/credential.h"
 #include "sync/access/sending_budgets.h"
+#include "tests/support/api_key.h"
 #include "tests/support/in_memory_crm.h"
 #include "tests/support/json.h"
 #include "tests/support/random_changes.h"
@@ -60,14 +60,7 @@ class GiftRequestValidation : public ::testing::Test {
   }
 
   std::string new_key(const std::set<Scope>& scopes) {
-    store::Credential key;
-    key.account = account_;
-    const sync::NewCredential made = sync::make_credential(CredentialKind::api_key);
-    key.prefix = made.prefix;
-    key.hash = made.hash;
-    key.scopes = scopes;
-    store_->credentials.insert(key);
-    return made.text;
+    return tests::make_api_key(*store_, account_, scopes);
   }
   /// The endpoints with these allowed domains.
   void send_only_to(std::vector<std::string> domains, bool refuses_placeholders = true,

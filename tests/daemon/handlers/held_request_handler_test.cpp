@@ -10,6 +10,7 @@
 #include "daemon/group_commit_writer.h"
 #include "daemon/handlers/gift_request_handler.h"
 #include "sync/access/credential.h"
+#include "tests/support/api_key.h"
 #include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
@@ -34,20 +35,7 @@ class HeldRequestHandlerTest : public ::testing::Test {
   }
 
   std::string new_key(const std::string& address, std::set<Scope> scopes) {
-    if (!store_->accounts.find_by_email(address)) {
-      store::Account account;
-      account.email = address;
-      account.name = address;
-      store_->accounts.create(account);
-    }
-    store::Credential key;
-    key.account = store_->accounts.find_by_email(address)->id;
-    const sync::NewCredential made = sync::make_credential(CredentialKind::api_key);
-    key.prefix = made.prefix;
-    key.hash = made.hash;
-    key.scopes = std::move(scopes);
-    store_->credentials.insert(key);
-    return made.text;
+    return tests::make_api_key(*store_, tests::make_account(*store_, address), std::move(scopes));
   }
 
   http::HttpRequest request(const std::string& key, const std::string& method = "GET") {
@@ -64,8 +52,13 @@ class HeldRequestHandlerTest : public ::testing::Test {
       if (mode == SendMode::email) one["gift_redeem_type"] = "email";
       recipients.push_back(one);
     }
+    recipients[1]["reference"] = "line 2";
     http::HttpRequest made = request(ana_, "POST");
-    made.body = json{{"gift_id", 7}, {"recipients", recipients}}.dump();
+    made.body = json{{"gift_id", 7},
+                     {"recipients", recipients},
+                     {"utm_campaign_id", "autumn"},
+                     {"reference", "order 17"}}
+                    .dump();
     if (!idempotency_key.empty()) made.headers.emplace("Idempotency-Key", idempotency_key);
     return (mode == SendMode::email ? gifts_.send_by_email(made, {}) : gifts_.create_urls(made, {})).wait();
   }
@@ -147,6 +140,31 @@ TEST_F(HeldRequestHandlerTest, ARequestThatARuleHoldsIs202WithTheReasons) {
   ASSERT_THAT(list["data"], SizeIs(1));
   EXPECT_EQ(list["data"][0]["amount"], "10.00");
   EXPECT_EQ(list["next"], nullptr);
+}
+
+// covers: GUARD-25, HTTP-58
+TEST_F(HeldRequestHandlerTest, WhatTheCallerGaveIsShownWhileItIsHeldAndOnceItIsSent) {
+  const std::string id = held_id();
+  const json held = state(id);
+  EXPECT_EQ(held["utm_campaign_id"], "autumn");
+  EXPECT_EQ(held["reference"], "order 17");
+  EXPECT_EQ(held["requested_recipients"],
+            tests::parse_json(R"([{"email": "ada@example.org", "reference": null},
+                                                          {"email": "bea@example.org", "reference": "line 2"}])"));
+  const json review = tests::parse_json(held_.read(request(rose_), id).wait().body)["data"];
+  EXPECT_EQ(review["reference"], "order 17");
+  EXPECT_EQ(review["recipients"][1]["reference"], "line 2");
+  EXPECT_EQ(decide(id, true, rose_).status, 200);
+  const json sent = state(id);
+  // All that the request had, and what came with the approval.
+  for (const auto& [name, value] : held.items())
+    EXPECT_TRUE(sent.contains(name) || name == "expires_at" || name == "reasons" ||
+                name == "requested_recipients")
+        << name;
+  EXPECT_EQ(sent["utm_campaign_id"], "autumn");
+  EXPECT_EQ(sent["reference"], "order 17") << "an approval keeps it";
+  EXPECT_EQ(sent["recipients"][0]["reference"], nullptr);
+  EXPECT_EQ(sent["recipients"][1]["reference"], "line 2");
 }
 
 // covers: GUARD-26, GUARD-28

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "daemon/handlers/request_record_handler.h"
-#include "sync/access/credential.h"
 #include "sync/access/sending_policy.h"
 #include "sync/request/request_record_step.h"
+#include "tests/support/api_key.h"
 #include "tests/support/in_memory_request_crm.h"
 #include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
@@ -63,14 +63,7 @@ class RequestRecordValidation : public ::testing::Test {
     };
   }
   std::string new_key(const std::set<Scope>& scopes) {
-    store::Credential key;
-    key.account = store_->accounts.find_by_email("ana@example.com")->id;
-    const sync::NewCredential made = sync::make_credential(CredentialKind::api_key);
-    key.prefix = made.prefix;
-    key.hash = made.hash;
-    key.scopes = scopes;
-    store_->credentials.insert(key);
-    return made.text;
+    return tests::make_api_key(*store_, store_->accounts.find_by_email("ana@example.com")->id, scopes);
   }
   http::HttpRequest request(const json& body) const {
     http::HttpRequest request;

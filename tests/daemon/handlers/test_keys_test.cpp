@@ -9,7 +9,7 @@
 #include "daemon/group_commit_writer.h"
 #include "daemon/handlers/gift_request_handler.h"
 #include "daemon/handlers/held_request_handler.h"
-#include "sync/access/credential.h"
+#include "tests/support/api_key.h"
 #include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
@@ -38,14 +38,7 @@ class TestKeysTest : public ::testing::Test {
   }
 
   std::string new_key(bool is_test) {
-    const sync::NewCredential made = sync::make_credential(CredentialKind::api_key, {}, is_test);
-    store::Credential key;
-    key.account = account_;
-    key.prefix = made.prefix;
-    key.hash = made.hash;
-    key.scopes = {Scope::send, Scope::read, Scope::approve};
-    store_->credentials.insert(key);
-    return made.text;
+    return tests::make_api_key(*store_, account_, {Scope::send, Scope::read, Scope::approve}, is_test);
   }
 
   http::HttpRequest request(const std::string& key) {

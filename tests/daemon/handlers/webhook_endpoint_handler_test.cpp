@@ -8,7 +8,7 @@
 #include <future>
 #include <thread>
 
-#include "sync/access/credential.h"
+#include "tests/support/api_key.h"
 #include "tests/support/json.h"
 #include "tests/support/scripted_server.h"
 #include "tests/support/temporary_store.h"
@@ -30,20 +30,7 @@ class WebhookEndpointHandlerTest : public ::testing::Test {
     rose_ = new_key("rose@example.com", {Scope::webhooks});
   }
   std::string new_key(const std::string& address, std::set<Scope> scopes) {
-    if (!store_->accounts.find_by_email(address)) {
-      store::Account account;
-      account.email = address;
-      account.name = address;
-      store_->accounts.create(account);
-    }
-    store::Credential key;
-    key.account = store_->accounts.find_by_email(address)->id;
-    const sync::NewCredential made = sync::make_credential(CredentialKind::api_key);
-    key.prefix = made.prefix;
-    key.hash = made.hash;
-    key.scopes = std::move(scopes);
-    store_->credentials.insert(key);
-    return made.text;
+    return tests::make_api_key(*store_, tests::make_account(*store_, address), std::move(scopes));
   }
   static http::HttpRequest request(const std::string& key, const std::string& method, const json& body = {}) {
     http::HttpRequest made;
@@ -147,6 +134,9 @@ TEST_F(WebhookEndpointHandlerTest, MisspeltMembersAndParametersDoNothing) {
                            const std::string& query = "") {
     const auto [status, answer] = call(method, ana_, id, body, verb, query);
     EXPECT_EQ(status, 400) << answer;
+    EXPECT_THAT(answer["message"].get<std::string>(),
+                testing::HasSubstr(verb == "GET" ? "Correct the parameters" : "Nothing was changed"))
+        << "HTTP-36";
     return answer["errors"][0]["field"].get<std::string>() + " " +
            answer["errors"][0]["code"].get<std::string>();
   };

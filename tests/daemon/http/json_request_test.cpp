@@ -19,13 +19,13 @@ struct Defects {
 };
 
 /// The code of the refusal, or the parsed body and its Idempotency-Key.
-std::string outcome(const Defects& defects, RepeatPolicy repeat_policy) {
+std::string outcome(const Defects& defects, CallKind kind) {
   HttpRequest request;
   request.body_too_large = defects.is_too_large;
   if (defects.is_compressed) request.headers.emplace("Content-Encoding", "gzip");
   request.headers.emplace("Content-Type", defects.is_of_wrong_type ? "text/html" : "application/json");
   request.headers.emplace("Idempotency-Key", defects.has_bad_key ? "" : "k1");
-  auto parsed = parse_json_request(request, 100, repeat_policy, [&] { return defects.parse_result; });
+  auto parsed = parse_json_request(request, 100, kind, [&] { return defects.parse_result; });
   if (!parsed) {
     return std::to_string(parsed.error().status) + " " +
            tests::parse_json(parsed.error().body).value("code", "");
@@ -37,25 +37,20 @@ std::string outcome(const Defects& defects, RepeatPolicy repeat_policy) {
 TEST(JsonRequest, ReportsTheFirstErrorInTheOrderOfChecks) {
   const tl::unexpected<BodyError> no_json(JsonError{"syntax", "The text is not valid JSON."});
   const tl::unexpected<BodyError> no_gift(FieldIssues{{"gift_id", "missing", "gift_id is missing."}});
-  EXPECT_EQ(outcome({true, true, true, true, no_json}, RepeatPolicy::by_idempotency_key),
-            "413 body_too_large");
-  EXPECT_EQ(outcome({false, true, true, true, no_json}, RepeatPolicy::by_idempotency_key),
+  EXPECT_EQ(outcome({true, true, true, true, no_json}, CallKind::creates), "413 body_too_large");
+  EXPECT_EQ(outcome({false, true, true, true, no_json}, CallKind::creates),
             "415 unsupported_content_encoding");
-  EXPECT_EQ(outcome({false, false, true, true, no_json}, RepeatPolicy::by_idempotency_key),
-            "415 unsupported_media_type");
-  EXPECT_EQ(outcome({false, false, false, true, no_json}, RepeatPolicy::by_idempotency_key),
-            "400 invalid_idempotency_key");
-  EXPECT_EQ(outcome({false, false, false, false, no_json}, RepeatPolicy::by_idempotency_key),
-            "400 malformed_json");
-  EXPECT_EQ(outcome({false, false, false, false, no_gift}, RepeatPolicy::by_idempotency_key), "400 invalid");
-  EXPECT_EQ(outcome({}, RepeatPolicy::by_idempotency_key), "good k1");
+  EXPECT_EQ(outcome({false, false, true, true, no_json}, CallKind::creates), "415 unsupported_media_type");
+  EXPECT_EQ(outcome({false, false, false, true, no_json}, CallKind::creates), "400 invalid_idempotency_key");
+  EXPECT_EQ(outcome({false, false, false, false, no_json}, CallKind::creates), "400 malformed_json");
+  EXPECT_EQ(outcome({false, false, false, false, no_gift}, CallKind::creates), "400 invalid");
+  EXPECT_EQ(outcome({}, CallKind::creates), "good k1");
 }
 
-TEST(JsonRequest, IgnoresTheIdempotencyKeyOfNaturallyIdempotentRequests) {
-  EXPECT_EQ(outcome({true, true, false, true, {}}, RepeatPolicy::naturally_idempotent), "413 body_too_large");
-  EXPECT_EQ(outcome({false, false, true, true, {}}, RepeatPolicy::naturally_idempotent),
-            "415 unsupported_media_type");
-  EXPECT_EQ(outcome({false, false, false, true, std::string("good")}, RepeatPolicy::naturally_idempotent),
+TEST(JsonRequest, IgnoresTheIdempotencyKeyOfCallsThatChange) {
+  EXPECT_EQ(outcome({true, true, false, true, {}}, CallKind::changes), "413 body_too_large");
+  EXPECT_EQ(outcome({false, false, true, true, {}}, CallKind::changes), "415 unsupported_media_type");
+  EXPECT_EQ(outcome({false, false, false, true, std::string("good")}, CallKind::changes),
             "good without a key");
 }
 

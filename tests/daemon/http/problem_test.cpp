@@ -35,8 +35,8 @@ HttpRequest with_header(const std::string& name, const std::string& value) {
 // HTTP-36
 TEST(Problem, EveryResponseHasTheMembersOfRfc9457) {
   const std::vector<std::pair<std::string, HttpResponse>> responses{
-      {"malformed_json", malformed_json({"syntax", "The text is not valid JSON at column 3."})},
-      {"invalid", invalid_request({{"gift_id", "missing", "gift_id is required."}})},
+      {"malformed_json", malformed_json({"syntax", "The text is not valid JSON at column 3."}, "Send JSON.")},
+      {"invalid", invalid_request({{"gift_id", "missing", "gift_id is required."}}, CallKind::creates)},
       {"invalid", unknown_gift({7})},
       {"invalid_idempotency_key", invalid_idempotency_key("The Idempotency-Key header is empty.")},
       {"missing_api_key", missing_api_key()},
@@ -60,7 +60,7 @@ TEST(Problem, EveryResponseHasTheMembersOfRfc9457) {
       {"method_not_allowed", method_not_allowed({"POST"})},
       {"idempotency_key_in_use", idempotency_key_in_use()},
       {"idempotency_mismatch", idempotency_mismatch()},
-      {"body_too_large", body_too_large(1 << 20)},
+      {"body_too_large", body_too_large(1 << 20, CallKind::creates)},
       {"unsupported_media_type", unsupported_media_type("The body's type is \"text/plain\".")},
       {"unsupported_content_encoding", unsupported_content_encoding("The body's encoding is \"gzip\".")},
       {"rate_limited", rate_limited({60, 0, 12})},
@@ -111,7 +111,8 @@ TEST(Problem, ValidationListsEveryError) {
   const HttpResponse response =
       invalid_request({{"recipients[3].email", "invalid_email", "email \"x\" has no @."},
                        {"gift_id", "missing", "gift_id is required."},
-                       {"", "wrong_type", "Something else."}});
+                       {"", "wrong_type", "Something else."}},
+                      CallKind::creates);
   const json body = tests::parse_json(response.body);
   ASSERT_EQ(body.at("errors").size(), 3u);
   EXPECT_EQ(body["errors"][0], (json{{"field", "recipients[3].email"},
@@ -123,9 +124,30 @@ TEST(Problem, ValidationListsEveryError) {
   EXPECT_THAT(message, HasSubstr("Nothing was created"));
 }
 
+// HTTP-36
+TEST(Problem, ARefusalSaysWhatWasNotDone) {
+  const FieldIssues issues{{"until", "missing", "until is required."}};
+  const BodyError no_json = JsonError{"syntax", "The text is not valid JSON."};
+  for (const auto& [kind, text] :
+       {std::pair(CallKind::creates, "Nothing was created"),
+        std::pair(CallKind::changes, "Nothing was changed"), std::pair(CallKind::any, "Nothing was done")}) {
+    EXPECT_THAT(invalid_request(issues, kind).body, HasSubstr(text));
+    EXPECT_THAT(refused_body(no_json, kind).body, HasSubstr(text));
+    EXPECT_THAT(refused_body(issues, kind).body, HasSubstr(text));
+    EXPECT_THAT(body_too_large(100, kind).body, HasSubstr(text));
+  }
+  EXPECT_THAT(body_too_large(100, CallKind::creates).body, HasSubstr("divide the recipients"));
+  EXPECT_THAT(body_too_large(100, CallKind::changes).body, Not(HasSubstr("recipients")));
+  for (const HttpResponse& response :
+       {rate_limited({60, 0, 12}), key_paused(CredentialKind::api_key, {1'795'264'267'000}), test_only(),
+        tests_disabled()})
+    EXPECT_THAT(response.body, Not(HasSubstr("created"))) << "of every kind of call";
+}
+
 TEST(Problem, ResponsesWithoutFieldIssuesHaveNoErrorsMember) {
   EXPECT_FALSE(tests::parse_json(missing_api_key().body).contains("errors"));
-  EXPECT_EQ(tests::parse_json(malformed_json({"duplicate_key", "Twice."}).body)["errors"][0]["code"],
+  EXPECT_EQ(tests::parse_json(
+                malformed_json({"duplicate_key", "Twice."}, "Send it once.").body)["errors"][0]["code"],
             "duplicate_key");
 }
 
@@ -146,7 +168,7 @@ TEST(Problem, HasTheHeadersOfItsStatus) {
 }
 
 TEST(Problem, InvalidUtf8DoesNotBreakTheResponse) {
-  EXPECT_NO_THROW(tests::parse_json(malformed_json({"invalid_utf8", "Found \xFF here."}).body));
+  EXPECT_NO_THROW(tests::parse_json(malformed_json({"invalid_utf8", "Found \xFF here."}, "").body));
 }
 
 // HTTP-25

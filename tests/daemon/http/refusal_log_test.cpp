@@ -136,7 +136,8 @@ TEST_F(HttpRefusalLogTest, AllCallersTogetherStayWithinTheLineLimit) {
 TEST_F(HttpRefusalLogTest, InvalidBodyIsLoggedWithoutItsContent) {
   respond(
       "203.0.113.7",
-      invalid_request({{"recipients[2].email", "invalid_email", "email \"ada@\" has nothing after its @."}}));
+      invalid_request({{"recipients[2].email", "invalid_email", "email \"ada@\" has nothing after its @."}},
+                      CallKind::creates));
   respond("203.0.113.7", refused_api_key());
   EXPECT_THAT(
       lines_.take_lines(),

@@ -24,6 +24,12 @@ void change_field(OrgSchema& schema, const Json& change) {
   field.is_restricted = change.value("restricted", field.is_restricted);
   field.length = change.value("length", field.length);
   field.precision = change.value("precision", field.precision);
+  if (change.contains("picklist")) {
+    field.kind = Kind::picklist;
+    field.words.clear();
+    for (const Json& word : change["picklist"])
+      field.words.push_back({word.get<std::string>(), word.get<std::string>()});
+  }
   if (change.contains("without_value")) {
     const std::string value = change["without_value"].get<std::string>();
     std::erase_if(field.words, [&](const PicklistWord& word) { return word.value == value; });

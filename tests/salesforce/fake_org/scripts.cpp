@@ -24,10 +24,11 @@ ApiAnswer run_sql(Org& org, const Json& body) {
 
 /// POST /__org/faults {kind, times, ...}; DELETE takes all away. POST /__org/settings {name: value}.
 /// POST /__org/changes is what an admin does in Setup: {object, field, unique, external_id, restricted,
-/// length, precision, without_value, deleted}, or {permission_set, field: "Object.Field" or object, readable,
-/// editable, view_all, without_user_permission}. POST /__org/clock {advance_millis}. POST /__org/users
-/// {username, permission_set}. POST /__org/sql {sql}. POST /__org/status_log {user} adds the old status log
-/// and lets the user read it. POST /__org/namespace {name} makes the package a managed one. DELETE
+/// length, precision, picklist: [words], without_value, deleted}, or {permission_set, field: "Object.Field"
+/// or object, readable, editable, view_all, without_user_permission}. POST /__org/clock {advance_millis}.
+/// POST /__org/users {username, permission_set}. POST /__org/sql {sql}. POST /__org/status_log {user} adds
+/// the old status log and lets the user read it. POST /__org/namespace {name} makes the package a managed
+/// one. DELETE
 /// /__org/sessions ends all. GET /__org/counters; DELETE begins a new day.
 ApiAnswer script_answer(Org& org, const ApiRequest& request) {
   const std::string what = request.path.substr(std::string("/__org/").size());

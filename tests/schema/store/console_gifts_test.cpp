@@ -520,6 +520,86 @@ TEST_P(ConsoleGiftsTest, AReferenceThatMostHaveIsSearchedForAmongABoundedNumberO
   EXPECT_EQ(requests, asked);
 }
 
+// API-2
+TEST_P(ConsoleGiftsTest, AListOfATimeOfSendingLooksAtTheGiftsOfThatTimeAlone) {
+  const AccountId ana = account("ana@acme.com");
+  std::vector<GiftRequestId> asked;
+  for (int i = 0; i < 20; ++i) {
+    NewGiftRequest request = request_for(0);
+    request.request.account = ana;
+    if (i % 2 == 0) request.request.utm_campaign_id = "autumn";
+    request.request.created_at = {1'000'000 + i / 2 * 1'000};  // two at each time
+    request.recipients.assign(i == 9 ? 3 : 1, {"a@x.com", "", "", "Hi"});
+    asked.push_back(store_->gifts.create(std::span(&request, 1)).front().request);
+  }
+  // Reported late: it has the highest id, and was sent before the others.
+  sql("UPDATE recipient_transaction SET sent_at = 1002500, gift_source = 'vendor' WHERE id = (SELECT max(id) "
+      "FROM recipient_transaction)");
+  sql("UPDATE gift_request SET mode = 'external' WHERE id = " + std::to_string(asked.back().value));
+  struct Walk {
+    std::vector<SentPosition> gifts;
+    int pages = 0;
+  };
+  const auto walk = [&](const ConsoleGiftFilter& filter, std::size_t limit, std::int64_t budget) {
+    Walk walked;
+    std::optional<SentPosition> place;
+    do {
+      const auto page = store_->console_gifts.list_by_sending(operations_, filter, place, limit, budget);
+      EXPECT_LE(page.gifts.size(), std::min(limit, static_cast<std::size_t>(budget)));
+      for (const ConsoleGift& one : page.gifts)
+        walked.gifts.push_back({*one.gift.transaction.times[Status::sent], one.gift.transaction.id});
+      place = page.next;
+      ++walked.pages;
+    } while (place);
+    return walked;
+  };
+  const auto ids_of = [](const Walk& walked) {
+    std::vector<TransactionId> found;
+    for (const SentPosition& one : walked.gifts) found.push_back(one.id);
+    std::sort(found.rbegin(), found.rend());
+    return found;
+  };
+  const std::vector<ConsoleGiftFilter> filters{
+      {.sent_since = UtcMillis{1'002'000}},
+      {.sent_until = UtcMillis{1'005'000}},
+      {.sent_since = UtcMillis{1'002'000}, .sent_until = UtcMillis{1'005'000}},
+      {.campaign = "autumn", .sent_since = UtcMillis{1'002'000}, .sent_until = UtcMillis{1'008'000}},
+      {.sent_since = UtcMillis{1'002'500}, .sent_until = UtcMillis{1'002'501}},
+      {.sent_since = UtcMillis{1'020'000}},
+      {.sent_until = UtcMillis{1'000}}};
+  for (const ConsoleGiftFilter& filter : filters) {
+    ASSERT_TRUE(goes_by_sending(operations_, filter));
+    for (const std::size_t limit : {2u, 50u})
+      for (const std::int64_t budget : {4, 100}) {
+        const Walk walked = walk(filter, limit, budget);
+        EXPECT_EQ(ids_of(walked), ids(operations_, filter)) << "what the list by id has";
+        EXPECT_TRUE(std::is_sorted(walked.gifts.begin(), walked.gifts.end(),
+                                   [](const SentPosition& one, const SentPosition& next) {
+                                     return std::pair(one.sent_at, one.id) > std::pair(next.sent_at, next.id);
+                                   }));
+        std::vector<GiftRequestId> requests;
+        std::optional<SentPosition> place;
+        do {
+          const auto page =
+              store_->console_gifts.list_requests_by_sending(operations_, filter, place, limit, budget);
+          for (const ListedRequest& one : page.requests) {
+            requests.push_back(one.request.id);
+            EXPECT_EQ(one.gifts, one.request.id == asked[9] ? 3 : 1);
+          }
+          place = page.next;
+        } while (place);
+        std::vector<GiftRequestId> by_id;
+        for (const auto& one : store_->console_gifts.list_requests(operations_, filter, {}, 50).requests)
+          by_id.push_back(one.request.id);
+        EXPECT_EQ(requests, by_id);
+      }
+  }
+  EXPECT_EQ(walk(filters[2], 50, 10).pages, 1) << "the other gifts are not looked at";
+  EXPECT_FALSE(goes_by_sending(operations_, {.status = Status::sent}));
+  EXPECT_FALSE(goes_by_sending(operations_, {.recipient = "a@x.com", .sent_since = UtcMillis{1}}));
+  EXPECT_FALSE(goes_by_sending({{}, ana, {}, {Role::sender}, true}, {.sent_since = UtcMillis{1}}));
+}
+
 // API-3
 TEST_P(ConsoleGiftsTest, ATestViewersRequestsAreFoundAmongManyLiveOnes) {
   const AccountId ana = account("ana@acme.com");

@@ -1,5 +1,6 @@
-// daemon/handlers: the query of the API's lists as a filter, and the cursor with which a list goes on (API-1,
-// API-2). Pure.
+// daemon/handlers: what a call asks for beside its path: the parameters of lists, of the feed and of acting
+// calls, each named when it is unknown (API-1, HTTP-59), the cursor with which a list goes on (API-2), and
+// the headers about the form and the version of the answer (API-8, API-9). Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace giftsync::handlers {
 inline constexpr std::size_t kDefaultPageRows = 50;
 inline constexpr std::size_t kMaxPageRows = 500;
 
-struct ListQuery {
+struct ListParameters {
   store::ConsoleGiftFilter filter = {};
   std::optional<std::string> external_id = {};
   // Of updated_since, one of both.
@@ -39,7 +40,7 @@ std::span<const std::string_view> gift_list_parameters();
 std::span<const std::string_view> request_list_parameters();
 
 /// `allowed`: of which the list has some; none for an address without parameters.
-ListQuery parse_list_query(std::string_view query, std::span<const std::string_view> allowed);
+ListParameters parse_list_parameters(std::string_view query, std::span<const std::string_view> allowed);
 
 /// Calls `read` with name and value of each parameter that is among `known`, once; each that is unknown or
 /// repeated is an issue. `of`: what has the parameters, such as "this list".

@@ -1,4 +1,4 @@
-#include "daemon/handlers/list_query.h"
+#include "daemon/handlers/call_parameters.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,8 +38,8 @@ std::optional<UtcMillis> day_or_time(const std::string& text) {
 }
 
 /// One query while it is read.
-struct QueryReading {
-  ListQuery& query;
+struct ListReading {
+  ListParameters& query;
 
   void add_error(const std::string& field, http::FieldCode code, const std::string& message) {
     query.issues.push_back({field, code, message});
@@ -145,9 +145,9 @@ void read_parameters(std::string_view query, std::string_view of, std::span<cons
   }
 }
 
-ListQuery parse_list_query(std::string_view text, std::span<const std::string_view> allowed) {
-  ListQuery query;
-  QueryReading reading{query};
+ListParameters parse_list_parameters(std::string_view text, std::span<const std::string_view> allowed) {
+  ListParameters query;
+  ListReading reading{query};
   bool has_status = false;
   std::map<std::string, std::string> kept;
   read_parameters(text, kThisList, allowed, query.issues,
@@ -172,15 +172,15 @@ ListQuery parse_list_query(std::string_view text, std::span<const std::string_vi
 std::optional<http::HttpResponse> refused_call(const http::HttpRequest& request, bool has_body,
                                                std::initializer_list<std::string_view> parameters) {
   if (has_body) {
-    auto head =
-        http::check_json_head(request, http::kMaxSmallBodyBytes, http::RepeatPolicy::naturally_idempotent);
+    auto head = http::check_json_head(request, http::kMaxSmallBodyBytes, http::CallKind::changes);
     if (!head) return std::move(head.error());
   }
   http::FieldIssues issues;
   read_parameters(request.query, kThisList, {parameters.begin(), parameters.size()}, issues,
                   [](const std::string&, const std::string&) {});
   if (issues.empty()) return std::nullopt;
-  return refused_query(issues);
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  return reads ? refused_query(issues) : http::invalid_request(issues, http::CallKind::changes);
 }
 
 void refuse_unknown_members(http::JsonObjectReader& fields, const http::JsonObjectReader::LocatedObject& root,
