@@ -144,20 +144,25 @@ int Commands::run_parsed(const Console& console) {
     return console.fail(EX_SOFTWARE, "the command has no action; please report this");
   const auto file = config::read_settings_despite_faults(settings_path_);
   const bool needs_store = !without_store_.contains(parsed->first);
-  if (needs_store && !file.has_store) return console.fail({EX_CONFIG, file.faults});
+  const auto refuse = [&](const Refusal& refusal) {
+    if (const auto action = refused_.find(parsed->first); action != refused_.end())
+      action->second(console, file, refusal);
+    return console.fail(refusal);
+  };
+  if (needs_store && !file.has_store) return refuse({EX_CONFIG, file.faults});
   const config::Settings& settings = file.settings;
   if (const auto refusal = needs_store ? become_store_owner(*parsed->first, settings, console) : std::nullopt)
-    return console.fail(*refusal);
+    return refuse(*refusal);
   CommandAudit audit(console, settings, *parsed->first);
   Console audited = console;
   audited.audit = &audit;
   try {
     return parsed->second(audited, file);
   } catch (const store::IncompatibleStoreError& fault) {
-    return console.fail(EX_CONFIG, fmt::format("{}: {}", wiring::store_location(settings), fault.what()));
+    return refuse({EX_CONFIG, {fmt::format("{}: {}", wiring::store_location(settings), fault.what())}});
   } catch (const DependencyError& broken) {
-    if (const auto refusal = unusable_crm(settings, broken)) return console.fail(*refusal);
-    return console.fail(EX_UNAVAILABLE, database_failure(settings, broken));
+    if (const auto refusal = unusable_crm(settings, broken)) return refuse(*refusal);
+    return refuse({EX_UNAVAILABLE, {database_failure(settings, broken)}});
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -25,6 +26,9 @@ using SettingsCommand = std::function<int(const Console&, const config::Settings
 
 /// The file may be faulty, but not its section `store`.
 using SettingsReadingCommand = std::function<int(const Console&, const config::SettingsReading&)>;
+
+/// What a verb tells although settings or store cannot be used, before the refusal.
+using RefusedCommand = std::function<void(const Console&, const config::SettingsReading&, const Refusal&)>;
 
 /// The tree of nouns and verbs, and the action of each verb.
 class Commands {
@@ -57,6 +61,8 @@ class Commands {
   void run_despite_faults(Command* verb, SettingsReadingCommand command);
   /// The same also without a settings file, or with one that names no store: the verb uses none.
   void run_without_store(Command* verb, SettingsReadingCommand command);
+  /// Sets what a verb tells when it is refused because settings or store cannot be used.
+  void before_refusal(Command* verb, RefusedCommand tell) { refused_[verb] = std::move(tell); }
   /// Sets the action of a verb that needs the store alone, with parsed options: int(const Console&,
   /// store::Store&, Options&), or with const config::Settings& before the options. It runs also when the
   /// settings file has faults outside its section `store`: a leaked key must not wait for the correction of a
@@ -107,6 +113,7 @@ class Commands {
   std::string settings_path_;
   std::vector<std::pair<Command*, SettingsReadingCommand>> actions_;
   std::set<const Command*> without_store_;
+  std::map<const Command*, RefusedCommand> refused_;
 };
 
 void add_db_commands(Commands& commands);

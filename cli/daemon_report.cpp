@@ -1,12 +1,17 @@
 #include "cli/daemon_report.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <memory>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "daemon/wiring/host_identity.h"
 #include "platform/http_client.h"
+#include "platform/text.h"
 
 namespace giftsync::cli {
 namespace {
@@ -22,12 +27,12 @@ std::string reachable(const std::string& listen) {
   return local + listen.substr(colon);
 }
 
-/// The id after "instance: " on the second line.
-std::string instance_id_in(const std::string& body) {
-  constexpr std::string_view kLabel = "\ninstance: ";
-  const std::size_t label = body.find(kLabel);
-  if (label == std::string::npos) return {};
-  const std::size_t begin = label + kLabel.size();
+/// What follows "\nLABEL: " on its line; empty without one.
+std::string value_in(const std::string& body, std::string_view label) {
+  const std::string before = "\n" + std::string(label) + ": ";
+  const std::size_t at = body.find(before);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + before.size();
   return body.substr(begin, body.find('\n', begin) - begin);
 }
 
@@ -58,7 +63,8 @@ DaemonProbe probe_daemon(const std::string& listen) {
   }
   probe.address = reachable(listen);
   const HttpGetResponse response = ask(probe.address);
-  probe.instance_id = instance_id_in(response.body);
+  probe.instance_id = value_in(response.body, "instance");
+  if (!probe.instance_id.empty()) probe.clock_doubt = value_in(response.body, "clock");
   if (response.status == 0) {
     probe.state = DaemonState::unreachable;
     probe.fault = response.error;
@@ -71,6 +77,45 @@ DaemonProbe probe_daemon(const std::string& listen) {
     probe.fault = response.body.substr(0, response.body.find('\n'));
   }
   return probe;
+}
+
+std::optional<UnitState> parse_unit(const std::string& shown) {
+  std::map<std::string, std::string> values;
+  std::istringstream lines(shown);
+  for (std::string line; std::getline(lines, line);)
+    if (const std::size_t equals = line.find('='); equals != std::string::npos)
+      values[line.substr(0, equals)] = line.substr(equals + 1);
+  if (values["LoadState"] != "loaded") return std::nullopt;
+  UnitState unit;
+  unit.state = values["ActiveState"] + " (" + values["SubState"] + ")";
+  const std::string& since = values["StateChangeTimestamp"];
+  if (const auto seconds =
+          since.starts_with('@') ? parse_number<std::int64_t>(since.substr(1)) : std::nullopt)
+    unit.since = UtcMillis{*seconds * kSecondMillis};
+  unit.status = values["StatusText"];
+  constexpr std::string_view kListening = "Listening on ";
+  constexpr std::string_view kWith = " with ";
+  const std::size_t with = unit.status.find(kWith);
+  if (unit.status.starts_with(kListening) && with != std::string::npos) {
+    unit.listen = unit.status.substr(kListening.size(), with - kListening.size());
+    unit.settings_file = unit.status.substr(with + kWith.size());
+  }
+  if (values["Result"] == "exit-code") unit.exit_code = parse_number<int>(values["ExecMainStatus"]);
+  return unit;
+}
+
+std::optional<UnitState> find_unit() {
+  // A fixed command; without systemd it prints nothing.
+  constexpr const char* kCommand =
+      "timeout 3 systemctl show giftsyncd.service --timestamp=unix --property=LoadState,ActiveState,SubState,"
+      "StateChangeTimestamp,StatusText,Result,ExecMainStatus 2>/dev/null";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen(kCommand, "re"), ::pclose);
+  if (!pipe) return std::nullopt;
+  std::string shown;
+  std::array<char, 4096> part{};
+  while (const std::size_t count = std::fread(part.data(), 1, part.size(), pipe.get()))
+    shown.append(part.data(), count);
+  return parse_unit(shown);
 }
 
 namespace {

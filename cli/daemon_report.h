@@ -26,15 +26,33 @@ enum class DaemonState : std::uint8_t {
 
 struct DaemonProbe {
   DaemonState state = DaemonState::unknown;
-  std::string address;      ///< the probed host and port; empty if `listen` has port 0
-  std::string fault;        ///< why not ready, unreachable or unknown; one line
-  std::string instance_id;  ///< that the answer tells; empty: none
+  std::string address;           ///< the probed host and port; empty if `listen` has port 0
+  std::string fault;             ///< why not ready, unreachable or unknown; one line
+  std::string instance_id = {};  ///< that the answer tells; empty: none
+  std::string clock_doubt = {};  ///< why its timers wait, as it says; empty: they do not
 };
 using ProbeDaemon = std::function<DaemonProbe(const std::string& listen)>;
 
 /// Requests /-/ready at `listen`, on the loopback address if that is all addresses, with TLS if the daemon
 /// speaks it. Takes four seconds at most. An answer without an instance id is that of another program.
 DaemonProbe probe_daemon(const std::string& listen);
+
+// The daemon's unit, as systemd sees it: also why a daemon that does not run has ended.
+
+struct UnitState {
+  std::string state;                  ///< "active (running)", "failed (failed)"
+  std::optional<UtcMillis> since;     ///< of this state
+  std::string status = {};            ///< as the daemon says: "Listening on 127.0.0.1:8480 with FILE"
+  std::string listen = {};            ///< in it; empty: it says none
+  std::string settings_file = {};     ///< in it
+  std::optional<int> exit_code = {};  ///< of the last process, if it ended by itself with a fault
+};
+
+/// What "systemctl show" prints of a unit; nothing for one that is not installed. Pure.
+std::optional<UnitState> parse_unit(const std::string& shown);
+
+/// Asks systemd for giftsyncd.service; nothing without systemd or the unit. Takes three seconds at most.
+std::optional<UnitState> find_unit();
 
 struct DaemonReport {
   std::optional<store::SeenDaemonInstance> row;  ///< nothing: the store knows no daemon

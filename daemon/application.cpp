@@ -50,12 +50,18 @@ GroupCommitWriter::Observer commit_observer(metrics::Metrics& metrics) {
           .on_refusal = [&metrics] { metrics.count_commit_refusal(); }};
 }
 
-std::vector<metrics::Gauge> worker_gauges(const Workers& workers) {
+/// Those that wait for nothing.
+std::vector<metrics::Gauge> memory_gauges(const Workers& workers, TrustedClock& clock) {
   metrics::Gauge age{"giftsync_worker_heartbeat_age_seconds",
                      "Time since a worker's last heartbeat; of workers of one kind the longest."};
   for (const auto& [worker, millis] : workers.heartbeats())
     age.samples.push_back({static_cast<double>(millis) / 1000, {{"worker", worker}}});
-  return {std::move(age)};
+  const auto doubt = clock.doubt();
+  metrics::Gauge ahead{"giftsync_clock_ahead_seconds",
+                       "How far the system's clock jumped ahead while timers wait because of it; 0: it is "
+                       "trusted.",
+                       {{doubt ? static_cast<double>(doubt->ahead_millis) / 1000 : 0.0}}};
+  return {std::move(age), std::move(ahead)};
 }
 
 constexpr std::int64_t kMaxQueryAgeMillis = 10'000;
@@ -70,7 +76,7 @@ Application::Parts::Parts(const config::Settings& settings, TrustedClock& truste
       endpoints(shared, workers, writer),
       store_gauges(shared.settings, shared.store),
       metrics_page(
-          metrics, [this] { return worker_gauges(workers); },
+          metrics, [this] { return memory_gauges(workers, shared.trusted_clock); },
           [this] {
             // Do not add another query while the server is unresponsive.
             if (sql::oldest_store_query_millis() > kMaxQueryAgeMillis)
@@ -261,18 +267,13 @@ std::unique_ptr<console::Console> make_console(SharedParts& shared, Workers& wor
   auto daemons = std::make_shared<store::DaemonInstances>(wiring::store_dsn(shared.settings.store));
   return std::make_unique<console::Console>(
       shared.store,
-      console::ConsoleOptions{
-          shared.settings.server.admin_url, shared.settings.console, system_now,
-          [daemons] { return daemons->list(); }, sign_in, &shared.settings.sso, &shared.settings,
-          [&workers] { workers.wake_request_records(); }, crm_access(shared),
-          [&shared] {
-            const UtcMillis now = system_now();
-            const auto stats = store::store_stats(wiring::store_dsn(shared.settings.store), now, now);
-            return wiring::attention_facts(shared.settings, shared.store, stats, "giftsyncctl ", now);
-          },
-          [&workers] { workers.wake_sync_and_delivery(); }, record_findings(shared),
-          wiring::sending_budget_rules(shared.settings.sending), held_approval_reporter(shared, workers),
-          console_webhooks(shared)});
+      console::ConsoleOptions{shared.settings.server.admin_url, shared.settings.console, system_now,
+                              [daemons] { return daemons->list(); }, sign_in, &shared.settings.sso,
+                              &shared.settings, [&workers] { workers.wake_request_records(); },
+                              crm_access(shared), [&shared] { return attention_facts(shared); },
+                              [&workers] { workers.wake_sync_and_delivery(); }, record_findings(shared),
+                              wiring::sending_budget_rules(shared.settings.sending),
+                              held_approval_reporter(shared, workers), console_webhooks(shared)});
 }
 
 /// A logo that has become unreadable is logged and omitted.
@@ -343,10 +344,11 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& 
             return true;
           },
           shared.instance_id, refusal_log_, system_now) {
-  if (!wiring::crm_capabilities(shared.settings).is_remote) return;
-  router_.set_ready_detail([&shared] {
-    const auto org = wiring::org_status(shared.settings, shared.store, system_now());
+  router_.set_ready_detail([&shared, is_remote = wiring::crm_capabilities(shared.settings).is_remote] {
     std::string lines;
+    if (const auto doubt = shared.trusted_clock.doubt()) lines = "clock: " + describe(*doubt) + "\n";
+    const auto org =
+        is_remote ? wiring::org_status(shared.settings, shared.store, system_now()) : std::nullopt;
     if (!org) return lines;
     for (const wiring::OrgPause& pause : wiring::org_pauses(*org, "giftsyncctl "))
       lines += "crm: " + pause.detail + "\n";

@@ -109,8 +109,12 @@ std::vector<std::string> Listeners::open(const config::Settings& settings) {
   const std::vector<Listener*> open = find_open(addresses);
   std::vector<Listener> opened;
   std::vector<std::string> names;
-  auto tls = make_tls(settings, system_now());
+  const UtcMillis now = system_now();
+  auto tls = make_tls(settings, now);
   if (!tls) throw std::runtime_error(tls.error());
+  if (const auto fault = tls_date_fault(settings, tls->get(), now);
+      fault && tls_ && tls_->dates().are_valid_at(now))
+    throw std::runtime_error(*fault);
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const Listener* listener = open[i];
     if (!listener) {

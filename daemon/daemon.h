@@ -37,8 +37,9 @@ class Listeners {
       : inherited_(std::move(inherited)), metrics_(metrics) {}
 
   /// Opens the addresses of `settings` that are not open yet; they serve nothing before serve(). Returns all
-  /// addresses of `settings` ("127.0.0.1:8480"). Throws std::runtime_error when one cannot be listened on, or
-  /// when certificate and key cannot be used; then nothing has changed.
+  /// addresses of `settings` ("127.0.0.1:8480"). Throws std::runtime_error when one cannot be listened on,
+  /// when certificate and key cannot be used, or when their dates are not valid and those in use are; then
+  /// nothing has changed.
   std::vector<std::string> open(const config::Settings& settings);
   /// After open() with the same settings: requests that begin from now on are handled by `application`'s
   /// router within the limits of `settings`, those at metrics.listen by its serve_metrics(). Addresses that
@@ -50,12 +51,9 @@ class Listeners {
   void discard_opened() { opened_.clear(); }
   /// Takes a changed certificate and key for connections that begin from now on. Every second or so.
   void check_certificate(const config::Settings& settings) {
-    tls_watch_.check(settings, system_now());
-    metrics_.certificate_in_use(certificate_expiry());
-  }
-  /// Of the certificate in use; nothing without `server.tls`.
-  std::optional<UtcMillis> certificate_expiry() const {
-    return tls_ ? std::optional(tls_->not_after()) : std::nullopt;
+    const UtcMillis now = system_now();
+    tls_watch_.check(settings, now);
+    metrics_.certificate_in_use(tls_ ? std::optional(tls_->dates()) : std::nullopt, now);
   }
   /// Requests in progress get their response first. `is_followed`: another process goes on behind the same
   /// sockets. For two seconds before, each response ends its connection, so that those that are kept open

@@ -291,12 +291,16 @@ std::string describe(const config::Settings& settings, const DependencyError& fa
   return fault.what() + (full ? "; " + *full : "");
 }
 
-/// Lists what a start with these settings would refuse; changes nothing.
+/// Lists what a start with these settings would refuse, and a certificate that clients would; changes
+/// nothing.
 int check_settings(const config::Settings& settings, bool offline) {
+  const UtcMillis now = system_now();
   print_lines(settings.warnings);
-  if (const auto tls = make_tls(settings, system_now()))
-    print_lines(tls_warnings(settings, tls->get(), system_now()));
   std::vector<std::string> faults = local_faults(settings);
+  if (const auto tls = make_tls(settings, now)) {
+    print_lines(tls_warnings(settings, tls->get(), now));
+    if (auto fault = tls_date_fault(settings, tls->get(), now)) faults.push_back(std::move(*fault));
+  }
   if (faults.empty() && !offline) {
     try {
       wiring::DatabaseFindings found = wiring::check_databases(settings);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "daemon/config/text_checks.h"
 #include "platform/logging.h"
 #include "platform/text.h"
@@ -18,11 +20,6 @@ std::string key_location(const config::Settings& settings, const char* key) {
   return fmt::format("{}:{}: {}", settings.file, source->second.line, key);
 }
 
-std::string expiry_clause(UtcMillis not_after, UtcMillis now) {
-  const std::string time = minute_text(not_after) + " UTC";
-  return not_after <= now ? "which expired at " + time + ": clients refuse it" : "which expires at " + time;
-}
-
 }  // namespace
 
 tl::expected<std::shared_ptr<http::TlsContext>, std::string> make_tls(const config::Settings& settings,
@@ -35,6 +32,15 @@ tl::expected<std::shared_ptr<http::TlsContext>, std::string> make_tls(const conf
   return tl::unexpected(fmt::format("{}: {}", key_location(settings, key), made.error().text));
 }
 
+std::optional<std::string> tls_date_fault(const config::Settings& settings, const http::TlsContext* tls,
+                                          UtcMillis now) {
+  if (tls == nullptr) return std::nullopt;
+  const auto fault = date_fault(settings.server.tls.certificate, tls->dates(), now);
+  if (!fault) return std::nullopt;
+  return fmt::format("{}: {}: clients refuse it; {}", key_location(settings, kCertificateKey), fault->found,
+                     fault->next_step);
+}
+
 std::vector<std::string> tls_warnings(const config::Settings& settings, const http::TlsContext* tls,
                                       UtcMillis now) {
   if (tls == nullptr) return {};
@@ -42,8 +48,9 @@ std::vector<std::string> tls_warnings(const config::Settings& settings, const ht
   const std::string subject =
       fmt::format("{}: {}", key_location(settings, kCertificateKey), settings.server.tls.certificate);
   const auto add = [&](const std::string& clause) { warnings.push_back(subject + ", " + clause); };
-  if (tls->not_after() <= now + kRenewalNoticeMillis)
-    add(expiry_clause(tls->not_after(), now) + "; renew it, giftsyncd then takes the new files by itself");
+  if (const CertificateDates dates = tls->dates(); dates.state_at(now) == CertificateState::ending)
+    add("which expires at " + minute_text(dates.not_after) +
+        " UTC; renew it, giftsyncd then takes the new files by itself");
   for (const auto& [key, url] : {std::pair{"server.base_url", &settings.server.base_url},
                                  std::pair{"server.admin_url", &settings.server.admin_url}}) {
     const std::string host = config::host_of_url(*url);
@@ -64,11 +71,15 @@ void TlsWatch::check(const config::Settings& settings, UtcMillis now) {
   if (what == http::TlsContext::Renewal::renewed) {
     log_event(LogEvent::certificate_changed,
               fmt::format("new connections use the changed certificate, which expires at {} UTC",
-                          minute_text(tls_->not_after())));
+                          minute_text(tls_->dates().not_after)));
     warned_at_ = UtcMillis{INT64_MIN / 2};
   }
-  if (!has_elapsed(warned_at_, kDayMillis, now)) return;
+  const CertificateState state = tls_->dates().state_at(now);
+  const bool has_changed = std::exchange(state_, state) != state;
+  if (!has_changed && !has_elapsed(warned_at_, kDayMillis, now)) return;
   warned_at_ = now;
+  if (const auto refusal = tls_date_fault(settings, tls_.get(), now))
+    log_event(LogEvent::certificate_not_valid, *refusal);
   for (const std::string& warning : tls_warnings(settings, tls_.get(), now))
     log_event(LogEvent::certificate_warning, warning);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -17,13 +18,18 @@ namespace giftsync::daemon {
 tl::expected<std::shared_ptr<http::TlsContext>, std::string> make_tls(const config::Settings& settings,
                                                                       UtcMillis now);
 
-/// "FILE:LINE: server.tls.certificate: ...": it expires soon, or is not for the host of a URL. `tls` is that
-/// of the settings and may be null.
+/// "FILE:LINE: server.tls.certificate: ...": it has expired or is not valid yet, so clients refuse it. A
+/// start uses it nevertheless, since mails and CRM need none (OPS-48). `tls` is that of the settings and may
+/// be null.
+std::optional<std::string> tls_date_fault(const config::Settings& settings, const http::TlsContext* tls,
+                                          UtcMillis now);
+
+/// The same when it expires soon, or is not for the host of a URL.
 std::vector<std::string> tls_warnings(const config::Settings& settings, const http::TlsContext* tls,
                                       UtcMillis now);
 
-/// Follows changes of the files, and tells the log: of a new pair, of one that cannot be used, and each day
-/// of one that expires soon. Call it every second or so; one thread.
+/// Follows changes of the files, and tells the log: of a new pair, of one that cannot be used, and at once
+/// and each day of one that expires soon or is not valid. Call it every second or so; one thread.
 class TlsWatch {
  public:
   /// `tls` may be null: then nothing is watched.
@@ -32,6 +38,7 @@ class TlsWatch {
 
  private:
   std::shared_ptr<http::TlsContext> tls_;
+  CertificateState state_ = CertificateState::good;  ///< at the former call
   UtcMillis warned_at_{INT64_MIN / 2};
 };
 

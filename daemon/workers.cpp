@@ -289,13 +289,19 @@ void Workers::start(const StartOptions& options) {
   }
 }
 
+sync::AttentionFacts attention_facts(SharedParts& shared) {
+  const UtcMillis now = system_now();
+  const auto stats = store::store_stats(wiring::store_dsn(shared.settings.store), now, now);
+  sync::AttentionFacts facts =
+      wiring::attention_facts(shared.settings, shared.store, stats, "giftsyncctl ", now);
+  if (const auto doubt = shared.trusted_clock.doubt()) facts.clock_doubt = describe(*doubt);
+  return facts;
+}
+
 /// As the console's overview has it; the daemons' own faults are seen by `status` alone.
 std::vector<sync::AttentionItem> Workers::attention() {
-  const sql::Dsn dsn = wiring::store_dsn(shared_.settings.store);
-  const UtcMillis now = system_now();
-  sync::AttentionFacts facts = wiring::attention_facts(
-      shared_.settings, shared_.store, store::store_stats(dsn, now, now), "giftsyncctl ", now);
-  facts.daemons = store::DaemonInstances(dsn).list();
+  sync::AttentionFacts facts = attention_facts(shared_);
+  facts.daemons = store::DaemonInstances(wiring::store_dsn(shared_.settings.store)).list();
   return sync::needs_attention(facts);
 }
 

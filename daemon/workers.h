@@ -71,6 +71,10 @@ struct SharedParts {
                                system_now, [this] { return trusted_clock.now(); }};
 };
 
+/// What this daemon knows of the installation's health (OPS-27), without the daemons. Any thread. Throws
+/// DependencyError of the store.
+sync::AttentionFacts attention_facts(SharedParts& shared);
+
 // Keeps the roles that the CRM gives to the console's users (SIGN-10). Where each call counts one
 // daemon of the store asks for all (ORG-15). One thread at a time.
 

@@ -33,6 +33,12 @@ std::string format_duration(std::int64_t millis) {
 
 }  // namespace
 
+std::string describe(const ClockDoubt& doubt) {
+  return fmt::format(
+      "the clock jumped ahead by {}: nothing expires or is refunded before {}, unless it is corrected",
+      format_duration(doubt.ahead_millis), to_rfc3339(doubt.until));
+}
+
 ClockJumpDetector::Decision ClockJumpDetector::observe(UtcMillis wall, std::int64_t boottime_millis) {
   const std::int64_t step =
       last_ ? (wall.value - last_->wall.value) - (boottime_millis - last_->boottime_millis) : 0;
@@ -52,9 +58,13 @@ ClockJumpDetector::Decision ClockJumpDetector::observe(UtcMillis wall, std::int6
   }
   doubt_ = doubt;
   if (!has_jumped_again) return {false, {}};
-  return {false, fmt::format("the clock jumped ahead by {}: nothing expires or is refunded before {}, unless "
-                             "it is corrected",
-                             format_duration(doubt.ahead_millis), to_rfc3339(wall + kStableMillis))};
+  return {false, describe(*this->doubt())};
+}
+
+std::optional<ClockDoubt> ClockJumpDetector::doubt() const {
+  if (!doubt_) return std::nullopt;
+  return ClockDoubt{doubt_->ahead_millis,
+                    last_->wall + (doubt_->until_boottime_millis - last_->boottime_millis)};
 }
 
 std::optional<UtcMillis> TrustedClock::now() {
@@ -64,6 +74,11 @@ std::optional<UtcMillis> TrustedClock::now() {
   if (!decision.log_line.empty())
     log_event(decision.may_act ? LogEvent::clock_trusted : LogEvent::clock_doubted, decision.log_line);
   return decision.may_act ? std::optional(wall) : std::nullopt;
+}
+
+std::optional<ClockDoubt> TrustedClock::doubt() {
+  const std::lock_guard lock(mutex_);
+  return detector_.doubt();
 }
 
 }  // namespace giftsync

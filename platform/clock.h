@@ -25,6 +25,15 @@ std::int64_t boottime_millis();
 // at once, and an expiry or refund cannot be undone. The detector compares the system clock with a clock that
 // cannot be set, from one call to the next, so drift does not add up. Pure.
 
+/// Why timers may not act.
+struct ClockDoubt {
+  std::int64_t ahead_millis = 0;  ///< relative to the time before the first jump
+  UtcMillis until;                ///< by the clock in doubt, unless it is corrected or jumps again
+};
+
+/// "the clock jumped ahead by 1 days 0 h 0 min: nothing expires or is refunded before 2027-..., unless ..."
+std::string describe(const ClockDoubt& doubt);
+
 class ClockJumpDetector {
  public:
   struct Decision {
@@ -35,6 +44,8 @@ class ClockJumpDetector {
   /// the machine sleeps. After a jump of more than kJumpMillis ahead of it timers may not act until the new
   /// time has been stable for kStableMillis or the clock was corrected.
   Decision observe(UtcMillis wall, std::int64_t boottime_millis);
+  /// As the last call found it; nothing while timers may act.
+  std::optional<ClockDoubt> doubt() const;
 
   static constexpr std::int64_t kJumpMillis = kHourMillis;
   static constexpr std::int64_t kStableMillis = kHourMillis;
@@ -62,6 +73,8 @@ class TrustedClock {
   TrustedClock() { now(); }
   /// The system's time; nullopt while it is in doubt (ClockJumpDetector). Changes of doubt are logged.
   std::optional<UtcMillis> now();
+  /// As the last now() found it, which workers call every second.
+  std::optional<ClockDoubt> doubt();
 
  private:
   std::mutex mutex_;

@@ -117,6 +117,7 @@ enum class LogEvent : std::uint8_t {
   certificate_changed,
   certificate_refused,
   certificate_warning,
+  certificate_not_valid,
   socket_unit_unused,
   daemon_record_kept,
   last_used_not_saved,

@@ -13,7 +13,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <string_view>
 #include <system_error>
 
@@ -94,20 +93,6 @@ std::string step_to_read(int error) {
   }
 }
 
-/// What to do about a certificate that is refused because of `cause`.
-std::string step_for(CertificateCause cause, UtcMillis now) {
-  const std::string clock = fmt::format("this host's clock says {} UTC", minute_text(now));
-  switch (cause) {
-    case CertificateCause::expired:
-      return "renew it with its certificate authority, for example with certbot renew; " + clock;
-    case CertificateCause::not_yet_valid:
-      return "use the former one until then; if it should be valid, correct the clock: " + clock;
-    case CertificateCause::weak_key:
-      return "have a new pair made, with an RSA key of 2048 bits or more or an EC key on P-256 or P-384";
-  }
-  std::abort();  // a value outside the enumeration: a bug
-}
-
 bool has_private_key(std::string_view text) {
   return text.find("PRIVATE KEY-----") != std::string_view::npos;
 }
@@ -154,6 +139,31 @@ constexpr const char* kPemNext =
 
 }  // namespace
 
+CertificateState CertificateDates::state_at(UtcMillis now) const {
+  if (now < not_before) return CertificateState::not_yet_valid;
+  if (not_after <= now) return CertificateState::expired;
+  return not_after <= now + kRenewalNoticeMillis ? CertificateState::ending : CertificateState::good;
+}
+
+bool CertificateDates::are_valid_at(UtcMillis now) const {
+  const CertificateState state = state_at(now);
+  return state == CertificateState::good || state == CertificateState::ending;
+}
+
+std::optional<CertificateFault> date_fault(const std::string& certificate_file, const CertificateDates& dates,
+                                           UtcMillis now) {
+  if (dates.are_valid_at(now)) return std::nullopt;
+  const std::string clock = fmt::format("this host's clock says {} UTC", minute_text(now));
+  if (dates.state_at(now) == CertificateState::expired)
+    return CertificateFault{
+        false, fmt::format("{}, which expired on {} UTC", certificate_file, minute_text(dates.not_after)),
+        "renew it with its certificate authority, for example with certbot renew; " + clock};
+  return CertificateFault{
+      false,
+      fmt::format("{}, which is not valid before {} UTC", certificate_file, minute_text(dates.not_before)),
+      "use the former one until then; if it should be valid, correct the clock: " + clock};
+}
+
 bool ServerCertificate::covers(const std::string& host) const {
   X509* own = chain.front().get();
   if (parse_ip_address(host)) return X509_check_ip_asc(own, host.c_str(), 0) == 1;
@@ -186,21 +196,21 @@ tl::expected<ServerCertificate, CertificateFault> read_server_certificate(
                  kPemNext);
   const auto info = info_of(read.chain.front().get());
   if (!info) return fault(false, certificate_file, info.error(), kPemNext);
-  read.not_before = info->not_before;
-  read.not_after = info->not_after;
+  read.dates = {info->not_before, info->not_after};
   return read;
 }
 
 tl::expected<ServerCertificate, CertificateFault> read_server_certificate(const std::string& certificate_file,
-                                                                          const std::string& key_file,
-                                                                          UtcMillis now) {
+                                                                          const std::string& key_file) {
   auto read = read_server_certificate(certificate_file);
   if (!read) return read;
   const auto info = info_of(read->chain.front().get());
-  const CertificateIssues issues = info ? validate_certificate(*info, now) : CertificateIssues();
-  if (!issues.faults.empty())
-    return fault(false, certificate_file, issues.faults.front().clause,
-                 step_for(issues.faults.front().cause, now));
+  const CertificateIssues issues = info ? validate_certificate(*info, info->not_before) : CertificateIssues();
+  for (const CertificateIssues::Fault& one : issues.faults)
+    if (one.cause == CertificateCause::weak_key)
+      return fault(
+          false, certificate_file, one.clause,
+          "have a new pair made, with an RSA key of 2048 bits or more or an EC key on P-256 or P-384");
   auto key = read_key(key_file);
   if (!key) return tl::unexpected(std::move(key.error()));
   if (X509_check_private_key(read->chain.front().get(), key->get()) != 1) {

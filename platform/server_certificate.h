@@ -18,11 +18,22 @@ namespace giftsync {
 /// A server's certificate is renewed before this time is left; then its owner is warned.
 inline constexpr std::int64_t kRenewalNoticeMillis = 14 * kDayMillis;
 
+/// What the dates of a certificate say at a time. `ending`: it is valid, and to be renewed now.
+enum class CertificateState { good, ending, expired, not_yet_valid };
+
+struct CertificateDates {
+  UtcMillis not_before;
+  UtcMillis not_after;
+
+  CertificateState state_at(UtcMillis now) const;
+  /// Whether clients with the right clock take it at `now`.
+  bool are_valid_at(UtcMillis now) const;
+};
+
 struct ServerCertificate {
   std::vector<std::shared_ptr<x509_st>> chain;  ///< the server's own, then the intermediate ones; never empty
   std::shared_ptr<evp_pkey_st> key;             ///< null if only the certificate was read
-  UtcMillis not_before;
-  UtcMillis not_after;
+  CertificateDates dates;
 
   /// Whether it is for this name or numeric address.
   bool covers(const std::string& host) const;
@@ -39,10 +50,13 @@ struct CertificateFault {
 tl::expected<ServerCertificate, CertificateFault> read_server_certificate(
     const std::string& certificate_file);
 
-/// A pair that a server can use at `now`: current, strong enough, the key fits, and not every user of this
-/// host can read it.
+/// A pair that a server can use: strong enough, the key fits, and not every user of this host can read it.
+/// Whatever its dates: this host's clock may be wrong, and clients decide for themselves.
 tl::expected<ServerCertificate, CertificateFault> read_server_certificate(const std::string& certificate_file,
-                                                                          const std::string& key_file,
-                                                                          UtcMillis now);
+                                                                          const std::string& key_file);
+
+/// What is wrong with the dates of the certificate in this file at `now`; nothing while they are valid.
+std::optional<CertificateFault> date_fault(const std::string& certificate_file, const CertificateDates& dates,
+                                           UtcMillis now);
 
 }  // namespace giftsync

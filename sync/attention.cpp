@@ -64,13 +64,33 @@ Findings faulty_settings(const Facts& facts) {
            "giftsyncd --check lists every fault"}};
 }
 
-Findings ending_certificate(const Facts& facts, bool has_expired) {
-  if (!facts.certificate || facts.certificate->has_expired != has_expired) return {};
-  const auto& [file, not_after, expired] = *facts.certificate;
-  return {{"the certificate in " + file +
-               (expired ? " has expired, so clients refuse giftsyncd, since " : " expires at ") +
-               minute_text(not_after) + " UTC",
-           "renew it; giftsyncd takes the new files by itself, without a reload"}};
+Findings doubted_clock(const Facts& facts) {
+  if (facts.clock_doubt.empty()) return {};
+  return {
+      {facts.clock_doubt,
+       "timedatectl  # correct the clock within that time, and nothing is lost; if it is right now, wait"}};
+}
+
+Findings bad_certificate(const Facts& facts, CertificateState state) {
+  if (!facts.certificate || facts.certificate->state != state) return {};
+  const auto& [file, dates, found] = *facts.certificate;
+  const std::string begin = "the certificate in " + file;
+  const std::string renew = "renew it; giftsyncd takes the new files by itself, without a reload";
+  switch (state) {
+    case CertificateState::ending:
+      return {{begin + " expires at " + minute_text(dates.not_after) + " UTC", renew}};
+    case CertificateState::expired:
+      return {{begin + " has expired, so clients refuse giftsyncd, since " + minute_text(dates.not_after) +
+                   " UTC",
+               renew}};
+    case CertificateState::not_yet_valid:
+      return {{begin + " is not valid, so clients refuse giftsyncd, before " + minute_text(dates.not_before) +
+                   " UTC",
+               "timedatectl  # if the clock is right, use the former certificate until then"}};
+    case CertificateState::good:
+      break;
+  }
+  return {};
 }
 
 Findings full_disk(const Facts& facts) {
@@ -308,10 +328,13 @@ constexpr Condition kConditions[] = {
     {"daemon.unseen", Part::daemon, unseen_daemons},
     {"daemon.reload_refused", Part::daemon, refused_reloads},
     {"daemon.settings_faulty", Part::daemon, faulty_settings},
+    {"daemon.clock_doubted", Part::daemon, doubted_clock},
     {"tls.certificate_expired", Part::daemon,
-     [](const Facts& facts) { return ending_certificate(facts, true); }},
+     [](const Facts& facts) { return bad_certificate(facts, CertificateState::expired); }},
+    {"tls.certificate_not_yet_valid", Part::daemon,
+     [](const Facts& facts) { return bad_certificate(facts, CertificateState::not_yet_valid); }},
     {"tls.certificate_expiring", Part::daemon,
-     [](const Facts& facts) { return ending_certificate(facts, false); }},
+     [](const Facts& facts) { return bad_certificate(facts, CertificateState::ending); }},
     {"store.disk_full", Part::store, full_disk},
     {"store.upgrade_failing", Part::store, failing_upgrade},
     {"store.gifts_in_future", Part::store, gifts_in_future},

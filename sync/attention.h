@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "platform/server_certificate.h"
 #include "platform/text.h"
 #include "schema/store/account/credentials.h"
 #include "schema/store/background_work.h"
@@ -53,11 +54,11 @@ struct UsedUpBudget {
 };
 inline constexpr std::size_t kMaxUsedUpBudgets = 20;
 
-/// The certificate of `server.tls` that expires within days, or has expired.
-struct EndingCertificate {
+/// The certificate of `server.tls` that clients refuse, or refuse within days.
+struct BadCertificate {
   std::string file;
-  UtcMillis not_after;
-  bool has_expired = false;
+  CertificateDates dates;
+  CertificateState state = CertificateState::ending;  ///< never good
 };
 
 /// Everything that the conditions look at.
@@ -66,7 +67,8 @@ struct AttentionFacts {
   std::vector<store::SeenDaemonInstance> daemons = {};
   std::vector<Finding> daemon_faults = {};        ///< by who has asked the daemons
   std::vector<std::string> settings_faults = {};  ///< of the file on disk
-  std::optional<EndingCertificate> certificate = {};
+  std::string clock_doubt = {};  ///< of a daemon, as ClockDoubt is described; empty: its clock is trusted
+  std::optional<BadCertificate> certificate = {};
   std::string full_disk = {};          ///< what is full, as a sentence's beginning; empty: none is
   store::BackgroundWork upgrade = {};  ///< what an upgrade has left to do
   std::int64_t gifts_in_future = 0;

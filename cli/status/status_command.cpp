@@ -74,6 +74,7 @@ StatusReport collect_status(store::Store& store, const config::Settings& setting
   report.org = wiring::org_status(settings, store, now);
   report.daemons = daemon_reports(store::DaemonInstances(wiring::store_dsn(settings.store)).list(),
                                   place_of(settings), probe_daemon);
+  if (!report.daemons.front().is_alive()) report.unit = find_unit();
   return report;
 }
 
@@ -240,8 +241,18 @@ Json daemon_json(const DaemonReport& report) {
           {"reachable", known ? Json(is_reachable) : Json(nullptr)},
           {"ready", known ? Json(probe.state == DaemonState::ready) : Json(nullptr)},
           {"fault", text_or_null(probe.fault)},
+          {"clock_doubt", text_or_null(probe.clock_doubt)},
           {"state", state_word(probe.state)},
           {"instance", report.row ? instance_json(*report.row) : Json(nullptr)}};
+}
+
+/// Null when it was not asked for, or is not there.
+Json unit_json(const std::optional<UnitState>& unit) {
+  if (!unit) return nullptr;
+  return {{"state", unit->state},
+          {"since", json_time(unit->since)},
+          {"status", text_or_null(unit->status)},
+          {"exit_code", unit->exit_code ? Json(*unit->exit_code) : Json(nullptr)}};
 }
 
 Json org_json(const std::optional<wiring::OrgStatus>& org) {
@@ -295,6 +306,7 @@ Json report_json(const StatusReport& report, const config::Settings& settings,
   return {
       {"daemon", daemon_json(report.daemons.front())},
       {"daemons", daemons_json(report)},
+      {"unit", unit_json(report.unit)},
       {"settings", {{"differing_keys", report.differences.size()}, {"faults", report.settings_faults}}},
       {"store",
        {{"location", wiring::store_location(settings)},
@@ -472,6 +484,8 @@ void print_daemon(std::ostream& out, const DaemonReport& report) {
              printable(daemon_instance.host.substr(0, daemon_instance.host.find(' '))),
              printable(daemon_instance.settings_file), daemon_instance.id,
              second_text(daemon_instance.started_at));
+  if (!report.probe.clock_doubt.empty())
+    fmt::print(out, "          CLOCK IN DOUBT: {}\n", printable(report.probe.clock_doubt));
   if (!daemon_instance.last_reload_at) return;
   if (daemon_instance.reload_faults.empty()) {
     fmt::print(out, "          settings reloaded {} UTC\n", second_text(*daemon_instance.last_reload_at));
@@ -483,6 +497,15 @@ void print_daemon(std::ostream& out, const DaemonReport& report) {
     fmt::print(out, "          {}\n", printable(line));
 }
 
+void print_unit(std::ostream& out, const std::optional<UnitState>& unit) {
+  if (!unit) return;
+  fmt::print(out, "unit      giftsyncd.service is {}", printable(unit->state));
+  if (unit->since) fmt::print(out, " since {} UTC", second_text(*unit->since));
+  if (unit->exit_code) fmt::print(out, ", exit code {}", *unit->exit_code);
+  if (!unit->status.empty()) fmt::print(out, "; {}", printable(unit->status));
+  out << '\n';
+}
+
 void print_attention(std::ostream& out, const std::vector<sync::AttentionItem>& attention) {
   for (const sync::AttentionItem& item : attention)
     fmt::print(out, "attention {}; next: {}\n", printable(item.what), printable(item.next_step));
@@ -490,6 +513,7 @@ void print_attention(std::ostream& out, const std::vector<sync::AttentionItem>& 
 
 void print(std::ostream& out, const StatusReport& report, const config::Settings& settings, UtcMillis now) {
   for (const DaemonReport& daemon : report.daemons) print_daemon(out, daemon);
+  print_unit(out, report.unit);
   if (!report.differences.empty())
     fmt::print(out, "settings  the file on disk differs from what runs: {}, see settings show\n",
                pluralize(report.differences.size(), "key"));
@@ -571,25 +595,60 @@ int show_status(const Console& console, store::Store& store, const config::Setti
   return exit_code(report, attention);
 }
 
+/// What can be known without the store: whether the daemon answers, how its unit is, what is at fault.
+void tell_without_store(const Console& console, const config::SettingsReading& file, const Refusal& refusal,
+                        bool json) {
+  const std::optional<UnitState> unit = find_unit();
+  const DaemonReport daemon{std::nullopt, probe_without_store(file, unit, probe_daemon)};
+  const std::vector<sync::AttentionItem> attention{refused_item(file, refusal.lines)};
+  if (json) {
+    const Json report = {{"daemon", daemon_json(daemon)},
+                         {"unit", unit_json(unit)},
+                         {"settings", {{"file", file.settings.file}, {"faults", file.faults}}},
+                         {"refusal", refusal.lines},
+                         {"needs_attention", attention_json(attention)}};
+    console.out << json_text(report, 2) << '\n';
+    return;
+  }
+  print_probe(console.out, daemon);
+  if (!daemon.probe.instance_id.empty())
+    fmt::print(console.out, "          instance {}\n", printable(daemon.probe.instance_id));
+  if (!daemon.probe.clock_doubt.empty())
+    fmt::print(console.out, "          CLOCK IN DOUBT: {}\n", printable(daemon.probe.clock_doubt));
+  print_unit(console.out, unit);
+  print_attention(console.out, attention);
+}
+
 }  // namespace
 
 void add_status_command(Commands& commands) {
-  Command* verb =
-      commands.verb(commands.root(), "status",
-                    "Show health: daemon, store, accounts and keys, mail and CRM queues, "
-                    "orphaned changes, request records, "
-                    "deadlines, backfills, sources, remaining gift codes, and what needs an admin. Exit 0: "
-                    "nothing does; 1: something does; 69: the daemon does not answer.",
-                    {"status", "status --json"});
+  Command* verb = commands.verb(
+      commands.root(), "status",
+      "Show health: daemon, store, accounts and keys, mail and CRM queues, "
+      "orphaned changes, request records, "
+      "deadlines, backfills, sources, remaining gift codes, and what needs an admin. Exit 0: "
+      "nothing does; 1: something does; 69: the daemon does not answer. Where settings or store "
+      "cannot be used, shows what is known of the daemon, why, and the next step.",
+      {"status", "status --json"});
   const auto json = json_flag(verb);
-  commands.run_despite_faults(verb, [json](const Console& console, const config::SettingsReading& file) {
-    if (!file.faults.empty()) {
-      const auto store = open_store_alone(file.settings);
-      return store ? show_status(console, **store, file, *json) : console.fail(store.error());
-    }
-    const auto ctx = open_cli_context(file.settings, console);
-    return ctx ? show_status(console, (*ctx)->store, file, *json) : console.fail(ctx.error());
-  });
+  const RefusedCommand tell = [json](const Console& console, const config::SettingsReading& file,
+                                     const Refusal& refusal) {
+    tell_without_store(console, file, refusal, *json);
+  };
+  commands.before_refusal(verb, tell);
+  commands.run_despite_faults(
+      verb, [json, tell](const Console& console, const config::SettingsReading& file) {
+        const auto refuse = [&](const Refusal& refusal) {
+          tell(console, file, refusal);
+          return console.fail(refusal);
+        };
+        if (!file.faults.empty()) {
+          const auto store = open_store_alone(file.settings);
+          return store ? show_status(console, **store, file, *json) : refuse(store.error());
+        }
+        const auto ctx = open_cli_context(file.settings, console);
+        return ctx ? show_status(console, (*ctx)->store, file, *json) : refuse(ctx.error());
+      });
 }
 
 }  // namespace giftsync::cli

@@ -8,6 +8,7 @@
 
 #include "cli/daemon_report.h"
 #include "daemon/config/effective_settings.h"
+#include "daemon/config/read_settings.h"
 #include "daemon/wiring/org_status.h"
 #include "schema/store/store.h"
 #include "schema/store/store_stats.h"
@@ -33,12 +34,22 @@ struct StatusReport {
   store::StoreStats stats;
   std::optional<wiring::OrgStatus> org;                ///< of crm.type: salesforce
   std::vector<DaemonReport> daemons;                   ///< never empty: daemon_reports()
+  std::optional<UnitState> unit;                       ///< asked when the first daemon does not answer
   std::vector<config::SettingDifference> differences;  ///< of the first daemon and the settings file
   std::vector<std::string> settings_faults;            ///< of the settings file
 };
 
 /// The conditions of sync/attention.h (OPS-27). Warnings such as a low number of gift codes are not in it.
 std::vector<sync::AttentionItem> needs_attention(const StatusReport& report);
+
+/// The daemon that the settings file leads to, asked without the store: at the address that its unit names
+/// when it runs with this file, which may be faulty, else at the file's own.
+DaemonProbe probe_without_store(const config::SettingsReading& file, const std::optional<UnitState>& unit,
+                                const ProbeDaemon& probe);
+
+/// Why `status` is refused, as `refusal` says, and the one next step.
+sync::AttentionItem refused_item(const config::SettingsReading& file,
+                                 const std::vector<std::string>& refusal);
 
 /// 69 when the daemon does not answer, 1 when something needs an admin, else 0 (OPS-27).
 int exit_code(const StatusReport& report, const std::vector<sync::AttentionItem>& attention);

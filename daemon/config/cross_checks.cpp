@@ -270,23 +270,32 @@ void check_certificate(ParsedConfig& config, const char* key, const std::string&
   const SsoConnectionSettings& connection = config.settings.sso.connections.back();
   if (!config.has(path) || config.faulty.contains(path) || connection.kind != SsoKind::saml) return;
   const auto refuse = [&](const std::string& clause) {
-    config.refuse(
-        path, in_quotes(file_name) + ", " + clause,
-        "a current X.509 certificate (PEM) with an RSA key of 2048 bits or more, or an EC key of 256",
-        "ask the provider's administrator for the certificate with which it signs now");
+    config.refuse(path, in_quotes(file_name) + ", " + clause,
+                  "an X.509 certificate (PEM) with an RSA key of 2048 bits or more, or an EC key of 256",
+                  "ask the provider's administrator for the certificate with which it signs now");
   };
   std::ifstream file(file_name, std::ios::binary);
   const std::string pem{std::istreambuf_iterator<char>(file), {}};
   const auto certificate = parse_certificate(pem);
   if (!certificate) return refuse(certificate.error());
   const CertificateIssues issues = validate_certificate(*certificate, now);
-  for (const auto& fault : issues.faults) refuse(fault.clause);
-  for (const std::string& warning : issues.warnings)
-    config.warnings.push_back({config.line_of(path), path, in_quotes(file_name) + ", " + warning});
+  const auto warn = [&](const std::string& clause) {
+    config.warnings.push_back({config.line_of(path), path, in_quotes(file_name) + ", " + clause});
+  };
+  for (const auto& fault : issues.faults) {
+    // Sign-ins are refused by themselves (SAML-8); gifts, mails and commands must not end with a date.
+    if (fault.cause == CertificateCause::weak_key)
+      refuse(fault.clause);
+    else
+      warn(fault.clause +
+           ": it verifies no sign-in; ask the provider's administrator for the one with which it signs now, "
+           "and look at this host's clock");
+  }
+  for (const std::string& warning : issues.warnings) warn(warning);
 }
 
 /// `one` contains one parsed connection. Adds a fault for keys that its type requires or does not use, and
-/// for its certificate; warns of SHA1 and of a certificate that expires soon.
+/// for its certificate; warns of SHA1, and of a certificate that expires soon or is not valid now.
 void check_connection_keys(ParsedConfig& config, UtcMillis now) {
   if (config.faulty.contains(kList + ".type")) return;
   check_client(config);

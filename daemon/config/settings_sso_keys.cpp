@@ -91,8 +91,9 @@ KeyTable saml_keys() {
              kHttpsQueryPattern}},
        {.example = "\"https://idp.example.com/saml/sso\"", .is_required = true, .only_with = saml}},
       {"sso.connections.certificate",
-       "The X.509 certificate (PEM) with which the provider signs. One that has expired, or has an RSA "
-       "key of less than 2048 bits, is refused; in the last 30 days before its end there is a warning.",
+       "The X.509 certificate (PEM) with which the provider signs. One with an RSA key of less than 2048 "
+       "bits is refused; from 30 days before its end on there is a warning, and once it has expired it "
+       "verifies no sign-in.",
        FilePath{connection(&C::certificate), kReadableFile, true},
        {.example = kCertificates, .is_required = true, .only_with = saml}},
       {"sso.connections.next_certificate",

@@ -209,10 +209,17 @@ tl::expected<std::shared_ptr<SSL_CTX>, std::string> TlsContext::build(
 tl::expected<void, TlsContext::Fault> TlsContext::load(UtcMillis now) {
   loaded_facts_ = facts_of_files();
   changed_facts_ = loaded_facts_;
-  auto certificate = read_server_certificate(options_.certificate, options_.key, now);
-  if (!certificate) {
-    const CertificateFault& fault = certificate.error();
+  refused_dates_.reset();
+  const auto refused = [](const CertificateFault& fault) {
     return tl::unexpected(Fault{fault.is_of_key, fault.found + "; " + fault.next_step});
+  };
+  auto certificate = read_server_certificate(options_.certificate, options_.key);
+  if (!certificate) return refused(certificate.error());
+  // Before the first one there are no dates.
+  if (const auto fault = date_fault(options_.certificate, certificate->dates, now);
+      fault && dates().are_valid_at(now)) {
+    refused_dates_ = certificate->dates;
+    return refused(*fault);
   }
   auto context = build(*certificate);
   if (!context)
@@ -245,7 +252,8 @@ std::unique_ptr<TlsSession> TlsContext::accept(int descriptor) const {
 
 TlsContext::RenewalResult TlsContext::renew(UtcMillis now) {
   std::string facts = facts_of_files();
-  if (facts != loaded_facts_) {
+  const bool has_become_valid = refused_dates_ && refused_dates_->are_valid_at(now);
+  if (facts != loaded_facts_ || has_become_valid) {
     // The second file may still be on its way.
     if (facts != changed_facts_) {
       changed_facts_ = std::move(facts);
@@ -269,9 +277,9 @@ TlsContext::RenewalResult TlsContext::renew(UtcMillis now) {
   return {};
 }
 
-UtcMillis TlsContext::not_after() const {
+CertificateDates TlsContext::dates() const {
   const std::lock_guard lock(mutex_);
-  return certificate_.not_after;
+  return certificate_.dates;
 }
 
 bool TlsContext::covers(const std::string& host) const {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -83,7 +84,7 @@ class TlsContext {
     bool is_of_key = false;
     std::string text;  ///< "FILE, which ...; next step"
   };
-  /// Reads the files.
+  /// Reads the files. A pair whose dates are not valid is used too: dates() says so.
   static tl::expected<std::shared_ptr<TlsContext>, Fault> make(const Options& options, UtcMillis now);
 
   std::unique_ptr<TlsSession> accept(int descriptor) const;
@@ -96,11 +97,12 @@ class TlsContext {
     std::string fault = {};  ///< if refused: why the former pair stays in use; once for each change
   };
   /// Call it every second or so: takes a changed pair for new connections once its files have rested between
-  /// two calls, and replaces the tickets' keys each day. Connections that exist are not touched.
+  /// two calls, and replaces the tickets' keys each day. Connections that exist are not touched. A pair whose
+  /// dates are not valid replaces no valid one: it is taken once they are.
   RenewalResult renew(UtcMillis now);
 
-  /// When the certificate in use expires.
-  UtcMillis not_after() const;
+  /// Of the certificate in use.
+  CertificateDates dates() const;
   /// Whether the certificate in use is for this name or address.
   bool covers(const std::string& host) const;
 
@@ -119,6 +121,7 @@ class TlsContext {
   UtcMillis made_at_;
   std::string loaded_facts_;   ///< of the files that were read last, whether or not they are in use
   std::string changed_facts_;  ///< as the former call saw them
+  std::optional<CertificateDates> refused_dates_;  ///< of the pair that load() refused for them
 };
 
 }  // namespace giftsync::http

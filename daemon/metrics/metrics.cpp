@@ -278,9 +278,13 @@ std::string Metrics::text(std::span<const Gauge> read) const {
   for (const Gauge& pool : pool_gauges(*pool_meters_)) families.push_back(family_of(pool));
   Gauge certificate{"giftsync_certificate_expiry_timestamp_seconds",
                     "When the certificate of server.tls expires that new connections get."};
-  if (const std::int64_t end = certificate_end_millis_; end != 0)
+  Gauge valid{"giftsync_certificate_valid",
+              "Whether this certificate is valid by this host's clock; clients refuse another one."};
+  if (const std::int64_t end = certificate_end_millis_; end != 0) {
     certificate.samples.push_back({seconds_of(UtcMillis{end})});
-  families.push_back(family_of(certificate));
+    valid.samples.push_back({is_certificate_valid_ ? 1.0 : 0.0});
+  }
+  for (const Gauge* const gauge : {&certificate, &valid}) families.push_back(family_of(*gauge));
   for (const Gauge& one : read) families.push_back(family_of(one));
   std::ostringstream out;
   prometheus::TextSerializer().Serialize(out, families);

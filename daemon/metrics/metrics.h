@@ -19,6 +19,7 @@
 
 #include "daemon/http/handler_pool.h"
 #include "daemon/http/http_handler.h"
+#include "platform/server_certificate.h"
 #include "platform/time.h"
 #include "sync/crm/gift_folds.h"
 #include "sync/crm/sync_step.h"
@@ -70,9 +71,10 @@ class Metrics {
   void count_mails(const sync::DeliveryStats& stats) noexcept;
   void settings_loaded(UtcMillis now) noexcept;
   void reload_refused() noexcept;
-  /// The end of the certificate in use; nothing without `server.tls`.
-  void certificate_in_use(std::optional<UtcMillis> not_after) noexcept {
-    certificate_end_millis_ = not_after.value_or(UtcMillis{}).value;
+  /// The dates of the certificate in use; nothing without `server.tls`.
+  void certificate_in_use(const std::optional<CertificateDates>& dates, UtcMillis now) noexcept {
+    certificate_end_millis_ = dates ? dates->not_after.value : 0;
+    is_certificate_valid_ = dates && dates->are_valid_at(now);
   }
 
   /// Of all servers but the one of the metrics.
@@ -86,6 +88,7 @@ class Metrics {
   const std::shared_ptr<http::PoolMeters> pool_meters_ = std::make_shared<http::PoolMeters>();
   const std::unique_ptr<Counters> counters_;
   std::atomic<std::int64_t> certificate_end_millis_{0};  ///< 0: none
+  std::atomic<bool> is_certificate_valid_{false};
 };
 
 }  // namespace giftsync::metrics

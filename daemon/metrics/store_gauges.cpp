@@ -219,6 +219,9 @@ void StoreGauges::add_files(UtcMillis now, Gauges& gauges) {
   gauges.push_back(optional_gauge("giftsync_disk_free_bytes",
                                   "What is free for the daemon on the disk of SQLite's file.",
                                   is_file ? wiring::free_disk_bytes(file.parent_path()) : std::nullopt));
+  gauges.push_back(
+      optional_gauge("giftsync_disk_needed_bytes", "With less free the disk counts as full.",
+                     is_file ? std::optional(static_cast<double>(wiring::kNeededDiskBytes)) : std::nullopt));
 }
 
 }  // namespace giftsync::metrics

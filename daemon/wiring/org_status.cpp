@@ -222,11 +222,12 @@ std::vector<store::SourceSummary> sources_of(const config::Settings& settings, s
 
 /// As the file has it: a daemon uses a changed one within seconds. Nothing for a file that this user cannot
 /// read.
-std::optional<sync::EndingCertificate> ending_certificate(const config::TlsSettings& tls, UtcMillis now) {
+std::optional<sync::BadCertificate> bad_certificate(const config::TlsSettings& tls, UtcMillis now) {
   if (tls.certificate.empty()) return std::nullopt;
   const auto certificate = read_server_certificate(tls.certificate);
-  if (!certificate || certificate->not_after > now + kRenewalNoticeMillis) return std::nullopt;
-  return sync::EndingCertificate{tls.certificate, certificate->not_after, certificate->not_after <= now};
+  const CertificateState state = certificate ? certificate->dates.state_at(now) : CertificateState::good;
+  if (state == CertificateState::good) return std::nullopt;
+  return sync::BadCertificate{tls.certificate, certificate->dates, state};
 }
 
 }  // namespace
@@ -262,7 +263,7 @@ sync::AttentionFacts attention_facts(const config::Settings& settings, store::St
       if (!pause.next_step.empty()) facts.crm_pauses.push_back({pause.summary, pause.next_step});
   facts.requests_in_error = stats.requests_in_error;
   facts.gifts_in_future = stats.gifts_in_future;
-  facts.certificate = ending_certificate(settings.server.tls, now);
+  facts.certificate = bad_certificate(settings.server.tls, now);
   facts.upgrade = store::background_work(store_dsn(settings.store));
   facts.full_disk = full_disk_clause(settings).value_or("");
   facts.sources = sources_of(settings, store);

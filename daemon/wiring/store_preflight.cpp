@@ -79,8 +79,7 @@ std::filesystem::path nearest_existing(std::filesystem::path path) {
 }  // namespace
 
 std::optional<std::string> full_disk_clause(const std::string& folder, std::uint64_t free_bytes) {
-  constexpr std::uint64_t kNeeded = std::uint64_t{16} << 20;
-  if (free_bytes >= kNeeded) return std::nullopt;
+  if (free_bytes >= kNeededDiskBytes) return std::nullopt;
   return fmt::format("the disk of {} is full: {} KB are free", folder, free_bytes >> 10);
 }
 

@@ -30,7 +30,9 @@ std::optional<std::string> store_directory_fault(const config::Settings& setting
 
 /// What is free for this process on the disk of `folder`, if that can be known.
 std::optional<std::uint64_t> free_disk_bytes(const std::string& folder);
-/// "the disk of FOLDER is full: 12 KB are free", if fewer than 16 MB are: SQLite needs some for its journal.
+/// With less free a disk counts as full: SQLite needs some for its journal.
+inline constexpr std::uint64_t kNeededDiskBytes = std::uint64_t{16} << 20;
+/// "the disk of FOLDER is full: 12 KB are free", if fewer than kNeededDiskBytes are.
 std::optional<std::string> full_disk_clause(const std::string& folder, std::uint64_t free_bytes);
 /// The same of the disk with the store's file. Nothing for a store in PostgreSQL.
 std::optional<std::string> full_disk_clause(const config::Settings& settings);

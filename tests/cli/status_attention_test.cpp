@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <tuple>
 
 #include "cli/status/status_report.h"
 #include "tests/cli/cli_fixture.h"
@@ -129,6 +130,9 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
     for (const wiring::OrgPause& pause : wiring::org_pauses(org, "giftsyncctl "))
       if (!pause.next_step.empty()) report.facts.crm_pauses.push_back({pause.summary, pause.next_step});
   };
+  const auto certificate = [](CertificateState state) {
+    return sync::BadCertificate{"/etc/tls.pem", {kNow, kNow + kDayMillis}, state};
+  };
   const std::vector<Case> cases{
       {[](StatusReport&) {}, ""},
       {[](StatusReport& report) {
@@ -170,6 +174,24 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
              .remaining = 2, .present = "CREATE INDEX a ON b", .fault = "the disk is full"};
        },
        "an upgrade of the store cannot go on: CREATE INDEX a ON b: the disk is full"},
+      {[](StatusReport& report) {
+         report.daemons[0].probe.clock_doubt = "the clock jumped ahead by 1 days 0 h 0 min";
+       },
+       "the clock jumped ahead by 1 days 0 h 0 min"},
+      {[certificate](StatusReport& report) {
+         report.facts.certificate = certificate(CertificateState::ending);
+       },
+       "the certificate in /etc/tls.pem expires at 2026-11-22 12:31 UTC"},
+      {[certificate](StatusReport& report) {
+         report.facts.certificate = certificate(CertificateState::expired);
+       },
+       "the certificate in /etc/tls.pem has expired, so clients refuse giftsyncd, since 2026-11-22 12:31 "
+       "UTC"},
+      {[certificate](StatusReport& report) {
+         report.facts.certificate = certificate(CertificateState::not_yet_valid);
+       },
+       "the certificate in /etc/tls.pem is not valid, so clients refuse giftsyncd, before 2026-11-21 12:31 "
+       "UTC"},
       {[](StatusReport& report) { report.facts.gifts_in_future = 455; },
        "455 gifts have a time in the future, from a wrong clock or time zone"},
       {[](StatusReport& report) {
@@ -324,6 +346,94 @@ TEST(CliStatus, EndsWith69AndSaysSoWithoutADaemon) {
   const auto json = tests::parse_json(cli.run({"status", "--json"}).out);
   EXPECT_EQ(json["needs_attention"].size(), 1U);
   EXPECT_EQ(json["daemon"]["state"], "unreachable");
+}
+
+// OPS-27
+TEST(DaemonUnit, IsReadAsSystemdShowsIt) {
+  EXPECT_FALSE(parse_unit(""));
+  EXPECT_FALSE(parse_unit("LoadState=not-found\nActiveState=inactive\nSubState=dead\n"));
+  const auto runs = parse_unit(
+      "Result=success\nExecMainStatus=0\nStatusText=Listening on 127.0.0.1:8480 with /etc/giftsync/a b.yaml\n"
+      "LoadState=loaded\nActiveState=active\nSubState=running\nStateChangeTimestamp=@1795264267\n");
+  ASSERT_TRUE(runs);
+  EXPECT_EQ(runs->state, "active (running)");
+  EXPECT_EQ(runs->since, kNow);
+  EXPECT_EQ(runs->listen, "127.0.0.1:8480");
+  EXPECT_EQ(runs->settings_file, "/etc/giftsync/a b.yaml");
+  EXPECT_FALSE(runs->exit_code);
+  const auto failed = parse_unit(
+      "Result=exit-code\nExecMainStatus=78\nStatusText=\nLoadState=loaded\nActiveState=failed\n"
+      "SubState=failed\nStateChangeTimestamp=\n");
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->state, "failed (failed)");
+  EXPECT_EQ(failed->exit_code, 78);
+  EXPECT_FALSE(failed->since);
+  EXPECT_EQ(failed->listen, "");
+}
+
+config::SettingsReading reading(bool has_store) {
+  config::SettingsReading file;
+  file.settings.file = "/etc/giftsync/giftsyncd.yaml";
+  file.settings.server.listen = "127.0.0.1:1";
+  file.has_store = has_store;
+  if (!has_store) file.faults = {"/etc/giftsync/giftsyncd.yaml:3: store: found 1"};
+  return file;
+}
+
+// OPS-27
+TEST(RefusedStatus, AsksTheDaemonWhereItsUnitSaysThatItListens) {
+  const auto asked = [](const std::optional<UnitState>& unit) {
+    return probe_without_store(reading(false), unit, answers({})).address;
+  };
+  EXPECT_EQ(asked(std::nullopt), "127.0.0.1:1");
+  UnitState unit{.state = "active (running)",
+                 .since = kNow,
+                 .listen = "127.0.0.1:2",
+                 .settings_file = "/etc/giftsync/giftsyncd.yaml"};
+  EXPECT_EQ(asked(unit), "127.0.0.1:2");
+  unit.settings_file = "/etc/other.yaml";
+  EXPECT_EQ(asked(unit), "127.0.0.1:1");
+}
+
+// OPS-27
+TEST(RefusedStatus, SaysWhyAndTheNextStep) {
+  const auto settings = refused_item(reading(false), reading(false).faults);
+  EXPECT_EQ(settings.condition, "daemon.settings_faulty");
+  EXPECT_EQ(settings.what, "the settings file is faulty: /etc/giftsync/giftsyncd.yaml:3: store: found 1");
+  EXPECT_THAT(settings.next_step, HasSubstr("giftsyncd --config /etc/giftsync/giftsyncd.yaml --check"));
+  const auto store = refused_item(reading(true), {"/a.db: the store cannot be opened: no; use sudo", "more"});
+  EXPECT_EQ(store.condition, "store.unreadable");
+  EXPECT_EQ(store.what, "/a.db: the store cannot be opened: no");
+  EXPECT_EQ(store.next_step, "use sudo");
+  EXPECT_THAT(refused_item(reading(true), {"/a.db: broken"}).next_step, HasSubstr("--check"));
+}
+
+// OPS-27
+TEST(RefusedStatus, ShowsTheDaemonAlthoughStoreOrSettingsCannotBeUsed) {
+  for (const auto& [settings, code, what] :
+       {std::tuple{"store: { connection: elsewhere.db }\n", 66, "there is no store"},
+        std::tuple{"store: { backend: none }\n", 78, "the settings file is faulty: "},
+        std::tuple{"store: [\n", 78, "the settings file is faulty: "}}) {
+    SCOPED_TRACE(settings);
+    const CliFixture cli;
+    cli.write("giftsyncd.yaml",
+              std::string("server: { listen: \"127.0.0.1:1\", base_url: \"http://127.0.0.1:1\","
+                          " admin_url: \"http://127.0.0.1:1\" }\n"
+                          "email: { directory: outbox, from: gifts@example.com }\n") +
+                  settings);
+    const auto text = cli.run({"status"});
+    EXPECT_EQ(text.code, code);
+    EXPECT_THAT(text.out, HasSubstr("daemon    "));
+    EXPECT_THAT(text.out, HasSubstr("\nattention "));
+    EXPECT_THAT(text.out, HasSubstr(what));
+    EXPECT_THAT(text.err, HasSubstr("giftsyncctl: ")) << "as every command";
+    const auto shown = cli.run({"status", "--json"});
+    EXPECT_EQ(shown.code, code);
+    const auto json = tests::parse_json(shown.out);
+    EXPECT_EQ(json["needs_attention"].size(), 1U);
+    EXPECT_FALSE(json["refusal"].empty());
+    EXPECT_TRUE(json["daemon"].contains("state"));
+  }
 }
 
 // SET-8

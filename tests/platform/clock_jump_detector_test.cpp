@@ -71,6 +71,7 @@ TEST_P(ClockJumpDetectorTest, DecidesAsExpected) {
   ClockJumpDetector detector;
   UtcMillis wall = kStart;
   std::int64_t boottime = kStartBoottime;
+  EXPECT_FALSE(detector.doubt());
   EXPECT_TRUE(detector.observe(wall, boottime).may_act)
       << "the first observation has nothing to compare with";
   int number = 0;
@@ -80,11 +81,28 @@ TEST_P(ClockJumpDetectorTest, DecidesAsExpected) {
     boottime += one.elapsed_millis;
     const ClockJumpDetector::Decision decision = detector.observe(wall, boottime);
     EXPECT_EQ(decision.may_act, one.may_act);
+    EXPECT_EQ(detector.doubt().has_value(), !one.may_act);
     if (one.log_line.empty())
       EXPECT_THAT(decision.log_line, IsEmpty());
     else
       EXPECT_THAT(decision.log_line, HasSubstr(one.log_line));
   }
+}
+
+// LIFE-18
+TEST(ClockJumpDetector, SaysHowFarTheClockIsAheadAndUntilWhen) {
+  ClockJumpDetector detector;
+  detector.observe(kStart, kStartBoottime);
+  const UtcMillis ahead = kStart + kDayMillis;
+  detector.observe(ahead, kStartBoottime);
+  detector.observe(ahead + kMinuteMillis, kStartBoottime + kMinuteMillis);
+  const auto doubt = detector.doubt();
+  ASSERT_TRUE(doubt);
+  EXPECT_EQ(doubt->ahead_millis, kDayMillis);
+  EXPECT_EQ(doubt->until, ahead + kHourMillis) << "the same while the clock runs";
+  EXPECT_EQ(describe(*doubt),
+            "the clock jumped ahead by 1 days 0 h 0 min: nothing expires or is refunded before "
+            "2027-01-16T09:00:00.000Z, unless it is corrected");
 }
 
 }  // namespace

@@ -70,6 +70,20 @@ class DaemonRecord(daemon_fixture.DaemonTestCase):
         self.assertIn(f"daemon    ready at 127.0.0.1:{port}\n", ended.stdout)
         self.assertIn("the file on disk differs from what runs: 1 key,", ended.stdout)
 
+    # OPS-27
+    def test_status_shows_the_daemon_that_runs_although_its_file_or_store_cannot_be_used(self):
+        fixture = self.new_fixture().seed().start()
+        good = fixture.settings.read_text(encoding="utf-8")
+        for bad, code, what in ((good.replace("giftsync.db", "elsewhere.db"), 66, "there is no store"),
+                                (good.replace("sqlite", "sqlight"), EX_CONFIG, "the settings file is faulty: ")):
+            fixture.settings.write_text(bad, encoding="utf-8")
+            ended = fixture.try_ctl("status")
+            self.assertEqual(ended.returncode, code, ended)
+            self.assertIn(f"daemon    ready at 127.0.0.1:{fixture.port}\n          instance ", ended.stdout)
+            self.assertRegex(ended.stdout, f"(?m)^attention .*{what}.*; next: ")
+            shown = json.loads(fixture.try_ctl("status", "--json").stdout)
+            self.assertEqual((shown["daemon"]["state"], len(shown["needs_attention"])), ("ready", 1))
+
     # OPS-25, OPS-26, OPS-27
     def test_another_program_at_the_address_is_reported(self):
         fixture = self.new_fixture().seed().start()

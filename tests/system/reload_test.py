@@ -5,10 +5,15 @@ RELOADS (6) good and as many bad ones, CLIENTS (64). RESTARTS (3) behind sockets
 """
 import collections
 import os
+import pathlib
+import re
+import shlex
 import signal
 import socket
+import subprocess
 import threading
 import time
+import urllib.request
 
 import daemon_fixture
 from http_client import NO_RESPONSE, Client
@@ -18,6 +23,7 @@ from smtp_relay import SmtpRelay
 RESTARTS = int(os.environ.get("RESTARTS", "3"))
 RELOADS = int(os.environ.get("RELOADS", "6"))
 CLIENTS = int(os.environ.get("CLIENTS", "64"))
+UNIT = pathlib.Path(__file__).resolve().parents[2] / "systemd" / "giftsyncd.service"
 BAD_SETTINGS = [("limits: { max_recipients: none }\n", "max_recipients"),
                 ("matching: { contact: { email_fields: [Nowhere] } }\n", "Nowhere")]  # valid, but the CRM has no such field
 
@@ -206,6 +212,36 @@ class Reload(daemon_fixture.DaemonTestCase):
             connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
             between()
             self.assertRegex(connection.recv(4096), b"^HTTP/1.1 200 ")
+
+    def metrics(self, port):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=daemon_fixture.TIMEOUT_SECONDS) as response:
+            return response.read().decode()
+
+    def reload_as_the_unit(self, fixture):
+        """The commands of ExecReload=, as systemd runs them: one after the other, until one fails. Returns that one's exit code."""
+        for command in re.findall(r"^ExecReload=(.+)$", UNIT.read_text(encoding="utf-8"), re.M):
+            for name, value in (("/usr/sbin/giftsyncd", daemon_fixture.GIFTSYNCD), ("/etc/giftsync/giftsyncd.yaml", fixture.settings),
+                                ("$MAINPID", fixture.daemon.pid)):
+                command = command.replace(name, str(value))
+            ended = subprocess.run(shlex.split(command), capture_output=True, text=True, timeout=daemon_fixture.TIMEOUT_SECONDS, check=False)
+            if ended.returncode != 0:
+                return ended.returncode, ended.stderr
+        return 0, ""
+
+    # OPS-3, OPS-25, OPS-42
+    def test_the_units_reload_leaves_a_refusal_where_operators_look(self):
+        fixture, port = self.fixture_with_metrics()
+        fixture.start()
+        good = fixture.settings.read_text(encoding="utf-8")
+        for bad, named in BAD_SETTINGS:
+            fixture.settings.write_text(good + bad, encoding="utf-8")
+            code, reasons = self.reload_as_the_unit(fixture)
+            self.assertEqual((code, named in reasons), (78, True), reasons)
+            daemon_fixture.wait_until(lambda: "giftsync_settings_reload_refused 1\n" in self.metrics(port), "the metric of the alert")
+            self.assertIn("daemon.reload_refused", [one["condition"] for one in fixture.status()["needs_attention"]])
+            fixture.settings.write_text(good, encoding="utf-8")
+            self.assertEqual(self.reload_as_the_unit(fixture), (0, ""))
+            daemon_fixture.wait_until(lambda: "giftsync_settings_reload_refused 0\n" in self.metrics(port), "the end of the alert")
 
     # OPS-39
     def test_a_scrape_during_a_restart_waits_at_the_kept_socket(self):

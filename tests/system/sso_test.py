@@ -69,13 +69,16 @@ class SsoTestCase(daemon_fixture.DaemonTestCase):
 
 
 class Connections(SsoTestCase):
-    def test_an_expired_signing_certificate_is_refused_by_line(self):
+    # HTTP-45
+    def test_an_expired_signing_certificate_is_named_by_line_and_keeps_no_daemon_down(self):
         _, expired = make_certificate(self.fixture.folder, "expired", -30 * DAY, -1 * DAY)
         self.fixture.write_settings(sso(self.saml(expired)))
         ended = subprocess.run([daemon_fixture.GIFTSYNCD, "--config", str(self.fixture.settings), "--check"], capture_output=True,
                                text=True, check=False)
-        self.assertEqual(ended.returncode, 78)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
         self.assertRegex(ended.stderr, r"giftsyncd\.yaml:5: sso\.connections\[0\]\.certificate: .*which expired on 20")
+        self.fixture.start()
+        self.assertEqual(self.check("edge")[0], 65)
 
     def test_metadata_survives_an_independent_parser(self):
         _, certificate = make_certificate(self.fixture.folder, "idp", -1 * DAY, 300 * DAY)

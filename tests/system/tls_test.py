@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import urllib.request
 
 import daemon_fixture
 from certificates import install_pair, make_pair
@@ -63,10 +64,38 @@ class Tls(daemon_fixture.DaemonTestCase):
                 self.assertEqual(code, 78, text)
                 self.assertRegex(text, rf"giftsyncd\.yaml:\d+: server\.tls\.{of}: {fixture.folder}/tls\.\w+, ")
                 self.assertIn(reason, text)
-        self.assertEqual(code, 78)
         fixture.start(wait=False)
         self.assertEqual(fixture.wait_end(), 78)
         self.assertIn("cannot start: ", fixture.log())
+
+    # OPS-48
+    def test_a_certificate_that_is_not_valid_keeps_no_daemon_down(self):
+        for days, condition, reason in (((-20, -1), "tls.certificate_expired", "which expired on"),
+                                        ((1, 20), "tls.certificate_not_yet_valid", "which is not valid before")):
+            with self.subTest(condition):
+                fixture = self.fixture_with_tls(days=days)
+                port = daemon_fixture.free_port()
+                fixture.write_settings(f'metrics: {{ listen: "127.0.0.1:{port}" }}\n')
+                fixture.seed().start()
+                daemon_fixture.wait_until(lambda fixture=fixture, reason=reason: reason in fixture.log(), "the error in the log")
+                self.assertIn(condition, [one["condition"] for one in fixture.status()["needs_attention"]])
+                with Client(fixture) as client:
+                    self.assertEqual(client.send_gift("ada@example.com").status, 201)
+                daemon_fixture.wait_until(lambda fixture=fixture: list(fixture.outbox.glob("*.eml")), "the mail")
+                self.assertIn("giftsync_certificate_valid 0\n", self.metrics(port))
+                fixture.signal(signal.SIGHUP)
+                daemon_fixture.wait_until(lambda fixture=fixture: "settings reloaded" in fixture.whole_log(), "the reload")
+                install_pair(fixture.folder, make_pair())
+                daemon_fixture.wait_until(lambda port=port: "giftsync_certificate_valid 1\n" in self.metrics(port), "the renewed certificate")
+                self.assertEqual(fixture.status()["needs_attention"], [])
+                install_pair(fixture.folder, make_pair(days=days))
+                fixture.signal(signal.SIGHUP)
+                daemon_fixture.wait_until(lambda fixture=fixture: "the settings were not reloaded" in fixture.whole_log(), "the refusal")
+                self.assertIn("giftsync_certificate_valid 1\n", self.metrics(port))
+
+    def metrics(self, port):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as response:
+            return response.read().decode()
 
     # OPS-48
     def test_a_certificate_of_another_host_or_about_to_expire_is_a_warning(self):

@@ -177,19 +177,17 @@ TEST_F(SsoSettingsTest, ReadsHowPeopleSignIn) {
 
 // HTTP-45
 TEST_F(SsoSettingsTest, UntrustworthyCertificatesAreRefused) {
-  write("yesterday.pem", tests::make_certificate({-400 * kDay, -kDay}));
-  write("tomorrow.pem", tests::make_certificate({kDay, 400 * kDay}));
   tests::CertificateSpec weak;
   weak.rsa_bits = 1024;
   write("weak.pem", tests::make_certificate(weak));
   write("two.pem", tests::make_certificate() + tests::make_certificate());
   write("none.pem", "hello\n");
   write("key.pem", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");
-  const std::vector<std::pair<std::string, std::string>> cases{
-      {"yesterday.pem", "which expired on 20"}, {"tomorrow.pem", "not valid before"},
-      {"weak.pem", "RSA key has 1024 bits"},    {"two.pem", "more than one certificate"},
-      {"none.pem", "not an X.509 certificate"}, {"key.pem", "private key"},
-      {"missing.pem", "cannot be read"}};
+  const std::vector<std::pair<std::string, std::string>> cases{{"weak.pem", "RSA key has 1024 bits"},
+                                                               {"two.pem", "more than one certificate"},
+                                                               {"none.pem", "not an X.509 certificate"},
+                                                               {"key.pem", "private key"},
+                                                               {"missing.pem", "cannot be read"}};
   for (const auto& [file, reason] : cases) {
     EXPECT_THAT(
         faults(saml("certificate: " + file)),
@@ -210,7 +208,7 @@ TEST_F(SsoSettingsTest, ASecondCertificateAndTheProvidersEntityIdAreOptional) {
   const SsoConnectionSettings& connection = outcome.value().sso.connections.front();
   EXPECT_EQ(connection.next_certificate, (folder_ / "next.pem").string());
   EXPECT_EQ(connection.provider_entity_id, "https://idp.edge.com/metadata");
-  EXPECT_THAT(faults(saml(certificate + "yesterday.pem")),
+  EXPECT_THAT(warnings(saml(certificate + "yesterday.pem")),
               ElementsAre(AllOf(HasSubstr("connections[0].next_certificate: "), HasSubstr("expired"))));
   EXPECT_THAT(warnings(saml(certificate + "soon.pem")),
               ElementsAre(AllOf(HasSubstr("connections[0].next_certificate: "), HasSubstr("expires on"))));
@@ -218,6 +216,18 @@ TEST_F(SsoSettingsTest, ASecondCertificateAndTheProvidersEntityIdAreOptional) {
       faults("  - { name: a, client_id: g, client_secret: \"file:secret\", issuer: \"https://a.com\", "
              "domains: [a.com], provider_entity_id: x }\n"),
       ElementsAre(HasSubstr("provider_entity_id: found a key that")));
+}
+
+// HTTP-45: a provider's dates, or a wrong clock here, keep no daemon from starting.
+TEST_F(SsoSettingsTest, CertificatesThatAreNotValidNowCauseWarnings) {
+  write("yesterday.pem", tests::make_certificate({-400 * kDay, -kDay}));
+  write("tomorrow.pem", tests::make_certificate({kDay, 400 * kDay}));
+  for (const auto& [file, reason] : {std::pair{"yesterday.pem", "which expired on 20"},
+                                     std::pair{"tomorrow.pem", "which is not valid before 20"}})
+    EXPECT_THAT(warnings(saml(std::string("certificate: ") + file)),
+                ElementsAre(AllOf(HasSubstr("a.yaml:7: sso.connections[0].certificate: "), HasSubstr(reason),
+                                  HasSubstr("it verifies no sign-in"))))
+        << file;
 }
 
 TEST_F(SsoSettingsTest, SoonExpiringAndWeakCertificatesCauseWarnings) {

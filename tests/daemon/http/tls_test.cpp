@@ -436,7 +436,7 @@ TEST_F(TlsServer, TakesAChangedPairWithoutEndingConnections) {
   folder_.write_file("server.key", next.key);
   EXPECT_EQ(tls_->renew(now_).what, TlsContext::Renewal::none);
   EXPECT_EQ(tls_->renew(now_).what, TlsContext::Renewal::renewed);
-  EXPECT_GT(tls_->not_after(), now_ + 499 * kDayMillis);
+  EXPECT_GT(tls_->dates().not_after, now_ + 499 * kDayMillis);
   Handshake fresh(address());
   ASSERT_TRUE(fresh.succeeded());
   EXPECT_NE(serial_of(fresh), serial_of(kept));
@@ -460,6 +460,35 @@ TEST_F(TlsServer, KeepsItsPairWhenTheNextOneIsFaultyAndSaysSoOnce) {
   Handshake after(address());
   ASSERT_TRUE(after.succeeded());
   EXPECT_EQ(serial_of(after), serial_of(before));
+}
+
+// OPS-48: a rebooted daemon goes on with what it has, and takes the renewed pair.
+TEST_F(TlsServer, ServesACertificateThatIsNotValidUntilAValidOneComes) {
+  for (const tests::CertificateSpec& spec :
+       {tests::CertificateSpec{-400 * kDay, -kDay, 0}, tests::CertificateSpec{kDay, 400 * kDay, 0}}) {
+    serve({}, spec);
+    EXPECT_FALSE(tls_->dates().are_valid_at(now_));
+    EXPECT_TRUE(Handshake(address()).succeeded()) << "a client that does not look at dates";
+    folder_.write("server", tests::make_pair_of({.rsa_bits = 0}));
+    EXPECT_EQ(tls_->renew(now_).what, TlsContext::Renewal::none);
+    EXPECT_EQ(tls_->renew(now_).what, TlsContext::Renewal::renewed);
+    EXPECT_TRUE(tls_->dates().are_valid_at(now_));
+  }
+}
+
+// OPS-48
+TEST_F(TlsServer, TakesAPairThatIsNotValidYetOnceItIs) {
+  serve();
+  const UtcMillis end = tls_->dates().not_after;
+  folder_.write("server", tests::make_pair_of({kDay, 700 * kDay, 0}));
+  EXPECT_EQ(tls_->renew(now_).what, TlsContext::Renewal::none);
+  const auto refused = tls_->renew(now_);
+  EXPECT_EQ(refused.what, TlsContext::Renewal::refused);
+  EXPECT_THAT(refused.fault, HasSubstr("server.pem, which is not valid before "));
+  EXPECT_EQ(tls_->renew(now_).what, TlsContext::Renewal::none) << "said once";
+  EXPECT_EQ(tls_->dates().not_after, end);
+  EXPECT_EQ(tls_->renew(now_ + 2 * kDayMillis).what, TlsContext::Renewal::renewed);
+  EXPECT_GT(tls_->dates().not_after, end);
 }
 
 TEST_F(TlsServer, ReplacesTheKeysOfTicketsEachDay) {

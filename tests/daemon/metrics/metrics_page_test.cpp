@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <future>
@@ -80,6 +81,22 @@ TEST(Metrics, CountsResponsesByGroupAndOutcome) {
         "giftsync_http_request_duration_seconds_count{group=\"gift_requests\"} 2",
         "giftsync_http_request_duration_seconds_count{group=\"other\"} 1"})
     EXPECT_THAT(series, Contains(line));
+}
+
+// OPS-48
+TEST(Metrics, SayWhetherTheCertificateInUseIsValid) {
+  Metrics metrics(kNow);
+  EXPECT_THAT(series_of(metrics.text({})), Not(Contains(HasSubstr("giftsync_certificate_"))));
+  const CertificateDates dates{kNow, kNow + kDayMillis};
+  const auto valid_at = [&](UtcMillis now) {
+    metrics.certificate_in_use(dates, now);
+    const std::vector<std::string> series = series_of(metrics.text({}));
+    EXPECT_THAT(series, Contains(HasSubstr("giftsync_certificate_expiry_timestamp_seconds 18000")));
+    return std::find(series.begin(), series.end(), "giftsync_certificate_valid 1") != series.end();
+  };
+  EXPECT_TRUE(valid_at(kNow));
+  EXPECT_FALSE(valid_at(kNow - 1));
+  EXPECT_FALSE(valid_at(kNow + kDayMillis));
 }
 
 // OPS-40
@@ -179,7 +196,8 @@ class StoreMetrics : public tests::StoreFixture {
         metrics_,
         [] {
           return std::vector<Gauge>{
-              {"giftsync_worker_heartbeat_age_seconds", "", {{0, {{"worker", "sync"}}}}}};
+              {"giftsync_worker_heartbeat_age_seconds", "", {{0, {{"worker", "sync"}}}}},
+              {"giftsync_clock_ahead_seconds", "", {{0}}}};
         },
         [&] { return gauges.read(kNow); });
     return get(page).body;
