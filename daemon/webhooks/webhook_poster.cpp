@@ -313,7 +313,7 @@ bool WebhookPoster::step(const std::function<bool()>& keep_going) {
   if (!endpoint || !options_.may_post()) return false;
   if (enter_epoch(*endpoint).epoch == 0) return false;
   Batch batch{std::move(*endpoint)};
-  load(batch, kBatchEvents);
+  load(batch, batch_events_);
   if (!batch.jobs.empty()) {
     batch.secrets = signing_secrets(batch.endpoint, options_.unseal, options_.clock());
     if (batch.secrets.empty()) {
@@ -324,7 +324,11 @@ bool WebhookPoster::step(const std::function<bool()>& keep_going) {
     connect(batch.endpoint.url);
     post_all(batch, keep_going);
   }
-  return save(batch);
+  const bool has_more = save(batch);
+  // A fast receiver would wait for the store between small batches; of a slow one a kill repeats few events.
+  const bool is_fast = has_more && !Batch::is_due(batch.loaded_at, kFastMillis);
+  batch_events_ = is_fast ? std::min(batch_events_ * 2, kMaxBatchEvents) : kBatchEvents;
+  return has_more;
 }
 
 void WebhookPoster::add_line(LogEvent event, const WebhookEndpoint& endpoint, const std::string& what) {

@@ -38,6 +38,9 @@ class WebhookPoster {
  public:
   static constexpr std::size_t kConnections = 4;
   static constexpr std::size_t kBatchEvents = 200;
+  /// A batch that takes less than kFastMillis is followed by one of twice as many events.
+  static constexpr std::size_t kMaxBatchEvents = 1'600;
+  static constexpr std::int64_t kFastMillis = 250;
 
   /// `store` must outlive it.
   WebhookPoster(store::Store& store, std::int64_t endpoint, PosterOptions options);
@@ -65,7 +68,8 @@ class WebhookPoster {
   store::Store& store_;
   const std::int64_t endpoint_;
   const PosterOptions options_;
-  std::string url_;  ///< of clients_
+  std::size_t batch_events_ = kBatchEvents;  ///< of the next batch
+  std::string url_;                          ///< of clients_
   std::array<std::unique_ptr<WebhookClient>, kConnections> clients_;
   std::vector<LogLine> lines_;
 };

@@ -73,7 +73,7 @@ TEST_F(CliWebhook, RefusesWhatCannotBePosted) {
   EXPECT_THAT(cli_.run({"webhook", "create", "--name", "a", "--url", "https://10.0.0.1/"}).err,
               AllOf(HasSubstr("--url: "), HasSubstr("10.0.0.1 is a private address")));
   EXPECT_THAT(cli_.run({"webhook", "create", "--name", "a", "--url", "https:///x"}).err,
-              AllOf(HasSubstr("--url: "), HasSubstr("the URL has no host")));
+              AllOf(HasSubstr("--url: "), HasSubstr("begin it with https://x")));
   store::Store(cli_.address()).feed.switch_to(false);
   const auto off = create("a");
   EXPECT_EQ(off.code, 65);
