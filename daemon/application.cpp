@@ -265,6 +265,9 @@ std::unique_ptr<console::Console> make_console(SharedParts& shared, Workers& wor
                                                identity::ProviderSignIn* sign_in) {
   if (!shared.settings.console.enabled) return nullptr;
   auto daemons = std::make_shared<store::DaemonInstances>(wiring::store_dsn(shared.settings.store));
+  std::function<std::string(const std::string&)> link_token;
+  if (wiring::mails_sign_in_links(shared.settings))
+    link_token = [&shared](const std::string& salt) { return shared.links.sign_in_token(salt); };
   return std::make_unique<console::Console>(
       shared.store,
       console::ConsoleOptions{shared.settings.server.admin_url, shared.settings.console, system_now,
@@ -272,7 +275,7 @@ std::unique_ptr<console::Console> make_console(SharedParts& shared, Workers& wor
                               &shared.settings, [&workers] { workers.wake_request_records(); },
                               crm_access(shared), [&shared] { return attention_facts(shared); },
                               [&workers] { workers.wake_sync_and_delivery(); }, record_findings(shared),
-                              wiring::sending_budget_rules(shared.settings.sending),
+                              std::move(link_token), wiring::sending_budget_rules(shared.settings.sending),
                               held_approval_reporter(shared, workers), console_webhooks(shared)});
 }
 

@@ -475,6 +475,7 @@ bool Workers::process_timers(const StartOptions& options) {
   const bool has_more_timers = process_lifecycle();
   shared_.store.sending_usage.apply_adjustments();
   const bool has_more_notices = queue_sender_notices();
+  if (wiring::mails_sign_in_links(shared_.settings)) shared_.store.sign_in_mails.queue_mails(system_now());
   save_shown_values(options.save_last_used);  // last: its failure delays nothing else
   return has_more_timers || has_more_notices;
 }

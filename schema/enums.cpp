@@ -40,7 +40,8 @@ constexpr auto kMailKinds = enum_words<MailKind>({{MailKind::gift, "gift"},
                                                   {MailKind::reminder, "reminder"},
                                                   {MailKind::approval, "approval"},
                                                   {MailKind::sender, "sender"},
-                                                  {MailKind::test, "test"}});
+                                                  {MailKind::test, "test"},
+                                                  {MailKind::sign_in, "sign_in"}});
 constexpr auto kDoNotSendReasons = enum_words<DoNotSendReason>({{DoNotSendReason::blocked, "blocked"},
                                                                 {DoNotSendReason::opted_out, "opted_out"},
                                                                 {DoNotSendReason::complained, "complained"},
@@ -151,8 +152,8 @@ constexpr auto kRoles = enum_words<Role>({{Role::sender, "sender"},
                                           {Role::admin, "admin"},
                                           {Role::operations, "operator"},
                                           {Role::auditor, "auditor"}});
-constexpr auto kOrigins =
-    enum_words<RoleOrigin>({{RoleOrigin::granted, "granted"}, {RoleOrigin::crm, "crm"}});
+constexpr auto kOrigins = enum_words<RoleOrigin>(
+    {{RoleOrigin::granted, "granted"}, {RoleOrigin::crm, "crm"}, {RoleOrigin::group, "group"}});
 
 }  // namespace
 

@@ -71,7 +71,7 @@ std::optional<DeliveryState> delivery_state_from_word(std::string_view word);
 
 /// The kind of a mail: the gift itself, also when it is resent, a reminder, what waits for an approver, which
 /// gifts of a sender are undelivered, or a test gift, which its sender gets.
-enum class MailKind { gift, reminder, approval, sender, test };
+enum class MailKind { gift, reminder, approval, sender, test, sign_in };
 /// It is the mail of one gift, whose id is the transaction id of its row.
 constexpr bool is_of_gift(MailKind kind) {
   return kind == MailKind::gift || kind == MailKind::reminder;
@@ -168,8 +168,9 @@ std::optional<Role> role_from_word(std::string_view word);
 
 using RoleSet = std::set<Role>;
 
-/// How a user came to a role: by a command, or from permission sets of the CRM.
-enum class RoleOrigin { granted, crm };
+/// How a user came to a role: by a command, from permission sets of the CRM, or from groups of an identity
+/// provider.
+enum class RoleOrigin { granted, crm, group };
 std::string_view to_word(RoleOrigin origin);
 std::optional<RoleOrigin> role_origin_from_word(std::string_view word);
 

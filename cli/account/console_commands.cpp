@@ -92,7 +92,7 @@ int list_sessions(const Console& console, Store& store, bool json) {
     list.add([&](ListedRow& row) {
       row.add("session", {"SESSION"}, store::public_session_id(session.id_hash));
       row.add("user", {"USER", Kind::elastic}, session.email);
-      row.add("by", {"BY"}, session.is_break_glass() ? "link" : "provider");
+      row.add("by", {"BY"}, session.identity ? "provider" : session.is_by_mail ? "mailed link" : "link");
       row.add("created_at", {"SIGNED IN (UTC)"}, session.created_at);
       row.add("last_seen_at", {"LAST SEEN (UTC)"}, session.last_seen_at);
       row.add("expires_at", {"ENDS (UTC)"}, session.expires_at);

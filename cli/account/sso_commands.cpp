@@ -330,6 +330,7 @@ int print(const Console& console, const std::string& name, const TestedSignIn& t
                 {"tenant", text_or_null(outcome->tenant)},
                 {"address", text_or_null(outcome->address)},
                 {"name", text_or_null(outcome->name)}};
+    if (!outcome->groups.empty()) identity["groups"] = outcome->groups;
   }
   if (json) {
     const Json all = {
@@ -345,6 +346,7 @@ int print(const Console& console, const std::string& name, const TestedSignIn& t
   if (!json) {
     fmt::print(console.out, "subject: {}\naddress: {}\n", printable(outcome->subject),
                outcome->address.empty() ? "none that may link a user" : printable(outcome->address));
+    for (const std::string& group : outcome->groups) fmt::print(console.out, "group: {}\n", printable(group));
   }
   return EX_OK;
 }

@@ -30,6 +30,16 @@ std::string roles_text(const ConsoleUser& user) {
   return text;
 }
 
+/// "approver (group), sender": with the origin of a role that no command granted.
+std::string roles_with_origins(const ConsoleUser& user) {
+  std::string text;
+  for (const store::UserRole& role : user.roles) {
+    text.append(text.empty() ? "" : ", ").append(to_word(role.role));
+    if (role.origin != RoleOrigin::granted) text.append(" (").append(to_word(role.origin)).append(")");
+  }
+  return text;
+}
+
 void describe(ListedRow& row, const ConsoleUser& user, const std::string& organization) {
   Json roles = Json::array();
   for (const store::UserRole& role : user.roles)
@@ -41,7 +51,7 @@ void describe(ListedRow& row, const ConsoleUser& user, const std::string& organi
   row.add("email", {"EMAIL", Kind::elastic}, user.email);
   row.add("name", {"NAME", Kind::elastic}, text_or_null(user.name), user.name);
   row.add_json("active", user.active);
-  row.add_cell({"ROLES", Kind::elastic}, roles_text(user));
+  row.add_cell({"ROLES", Kind::elastic}, roles_with_origins(user));
   row.add("organization", {"ORGANIZATION", Kind::elastic}, text_or_null(organization), organization);
   row.add_json("roles", roles);
   row.add_cell({"STATE"}, user.active ? "active" : "deactivated");

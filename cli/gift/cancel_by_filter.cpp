@@ -90,7 +90,7 @@ CancelRun cancel_found(const Console& console, CliContext& ctx, const CancelFilt
   WorkProgress progress(console, "gifts", static_cast<std::int64_t>(preview.cancellable()), 0);
   const auto cancel_one = [&](TransactionId gift) {
     audit_object(console, std::to_string(gift.value), words);
-    const sync::ActionResult result =
+    sync::ActionResult result =
         sync::cancel(ctx.store.changes, ctx.store.lifecycle, gift, os_user(), console.now());
     if (result.kind != sync::ActionResult::Kind::done) {
       progress.clear();

@@ -265,6 +265,23 @@ void check_client(ParsedConfig& config) {
   }
 }
 
+/// SIGN-16. Nothing of the groups has an effect without one.
+void check_groups(ParsedConfig& config) {
+  const SsoConnectionSettings& connection = config.settings.sso.connections.back();
+  const std::string path = kList + ".groups";
+  if (config.faulty.contains(path)) return;
+  for (const char* name : {"groups_claim", "groups_give_operator"})
+    if (connection.groups.empty() && config.has(kList + "." + name))
+      config.refuse(kList + "." + name, "a key that has no effect without groups", "only beside groups",
+                    "remove it, or add groups");
+  if (connection.groups_give_operator) return;
+  for (const auto& [group, role] : connection.groups)
+    if (role == "operator")
+      config.refuse(path, in_quotes("operator") + " for " + in_quotes(group),
+                    "sender, approver, admin or auditor",
+                    "grant it with \"giftsyncctl user grant\", or set groups_give_operator: true");
+}
+
 void check_certificate(ParsedConfig& config, const char* key, const std::string& file_name, UtcMillis now) {
   const std::string path = kList + "." + key;
   const SsoConnectionSettings& connection = config.settings.sso.connections.back();
@@ -308,6 +325,7 @@ void check_connection_keys(ParsedConfig& config, UtcMillis now) {
                   "add the domain whose people sign in through this connection");
   }
   check_scopes(config);
+  check_groups(config);
   check_certificate(config, "certificate", connection.certificate, now);
   check_certificate(config, "next_certificate", connection.next_certificate, now);
   if (connection.kind == SsoKind::saml && connection.sha1) {

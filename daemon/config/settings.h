@@ -353,6 +353,10 @@ struct SsoConnectionSettings {
   std::string next_certificate;    ///< saml; absolute path; empty: none
   std::string provider_entity_id;  ///< saml; empty: any; compared byte by byte
   std::string organization;        ///< its name: whose gifts the connection's users see; empty: by the user
+  /// The provider's groups that give a role, each with the role's word (SIGN-16); empty: groups give none.
+  std::vector<std::pair<std::string, std::string>> groups;
+  std::string groups_claim = "groups";  ///< the claim or attribute with the user's groups
+  bool groups_give_operator = false;    ///< whether a group may give the role operator
 };
 struct SsoSettings {
   std::string auth_url;  ///< no slash at its end
@@ -360,11 +364,15 @@ struct SsoSettings {
   std::vector<SsoConnectionSettings> connections;
 };
 
+/// Whether users may ask for a sign-in link by mail (SIGN-15).
+enum class MailLinks { without_provider, always, never };
+
 /// The web console (CON-9).
 struct ConsoleSettings {
   bool enabled = false;
   bool sign_in = false;  ///< through the connections of `sso` (SIGN-8)
   std::vector<std::string> sso_plans{"enterprise", "enterprise_plus"};
+  MailLinks mail_links = MailLinks::without_provider;
   std::int64_t idle_minutes = 60;    ///< a session without a request ends
   std::int64_t absolute_hours = 12;  ///< every session ends
   std::int64_t audit_days = 730;     ///< how long audit events are kept

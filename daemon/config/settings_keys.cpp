@@ -394,13 +394,20 @@ KeyTable console_keys() {
        "too: a proxy passes its path /login/ on.",
        BooleanValue{setting(&Settings::console, &C::sign_in)}},
       {"console.sso_plans",
-       "The plans of accounts whose owners may sign in through an identity provider; owners of others get a "
-       "link of giftsyncctl console sign-in-link.",
+       "The plans of accounts whose owners may sign in through an identity provider; owners of others sign "
+       "in "
+       "by link: of giftsyncctl console sign-in-link, or by mail with mail_links: always.",
        TextList{setting(&Settings::console, &C::sso_plans),
                 0,
                 4,
                 {"individual, team, enterprise or enterprise_plus", check_plan,
                  R"({"enum": ["individual", "team", "enterprise", "enterprise_plus"]})"}}},
+      {"console.mail_links",
+       "Whether a user may ask on the sign-in page for a link by mail, which works once, for ten minutes: "
+       "only "
+       "while people sign in through no provider, always, or never. Beside a provider such a link passes its "
+       "second factor by.",
+       choice({"without_provider", "always", "never"}, setting(&Settings::console, &C::mail_links))},
       {"console.idle_minutes", "A session without a request for this long ends.",
        number(&C::idle_minutes, 1'440, "minutes")},
       {"console.absolute_hours", "Every session ends after this time, and the user signs in again.",
@@ -572,7 +579,11 @@ constexpr const char* kConnectionSchema = R"([
    "else": {"required": ["client_id", "client_secret"]}},
   {"if": {"properties": {"type": {"const": "oidc"}}},
    "then": {"required": ["domains"], "properties": {"domains": {"minItems": 1}}}},
-  {"properties": {"scopes": {"contains": {"const": "openid"}}}}])";
+  {"properties": {"scopes": {"contains": {"const": "openid"}}}},
+  {"if": {"required": ["groups"], "properties": {"groups": {"minProperties": 1}}},
+   "else": {"properties": {"groups_claim": false, "groups_give_operator": false}}},
+  {"if": {"required": ["groups_give_operator"], "properties": {"groups_give_operator": {"const": true}}},
+   "else": {"properties": {"groups": {"additionalProperties": {"not": {"const": "operator"}}}}}}])";
 
 }  // namespace
 

@@ -7,6 +7,7 @@ namespace {
 using C = SsoConnectionSettings;
 
 constexpr std::size_t kMaxDomains = 100;
+constexpr std::size_t kMaxGroups = 100;
 constexpr const char* kCertificates = "\"/etc/ssl/certs/ca-certificates.crt\"";
 
 template <class T>
@@ -52,32 +53,48 @@ KeyTable oidc_keys() {
 }
 
 KeyTable sign_in_keys() {
-  return {{"sso.connections.redirect",
-           "Which of the two URLs that giftsyncctl sso show prints the provider sends people back to: "
-           "post_back is one for each connection, so that no other provider can reply in its place; login is "
-           "for providers that accept no URL with a query. Only with type: oidc and directory.",
-           choice({"post_back", "login"}, connection(&C::redirect_to_login))},
-          {"sso.connections.algorithms",
-           "The algorithms with which the provider may sign its ID tokens. Only with type: oidc and "
-           "directory.",
-           TextList{connection(&C::algorithms),
-                    1,
-                    2,
-                    {"RS256 or ES256", check_signature_algorithm, R"({"enum": ["RS256", "ES256"]})"}}},
-          {"sso.connections.scopes",
-           "The scopes that giftsync asks the provider for; openid is one of them. Only with type: oidc and "
-           "directory.",
-           TextList{connection(&C::scopes),
-                    1,
-                    20,
-                    {"a scope such as email, without spaces", check_scope,
-                     R"({"pattern": "^[!#-\\[\\]-~]{1,100}$"})"}}},
-          {"sso.connections.organization",
-           "The organization to which the people of this connection belong, by its name in giftsyncctl "
-           "organization list: they see its gifts only. Users of another organization, or of none, are "
-           "refused.",
-           Text{connection(&C::organization), plain_text("an organization's name")},
-           {.example = "Acme"}}};
+  return {
+      {"sso.connections.redirect",
+       "Which of the two URLs that giftsyncctl sso show prints the provider sends people back to: "
+       "post_back is one for each connection, so that no other provider can reply in its place; login is "
+       "for providers that accept no URL with a query. Only with type: oidc and directory.",
+       choice({"post_back", "login"}, connection(&C::redirect_to_login))},
+      {"sso.connections.algorithms",
+       "The algorithms with which the provider may sign its ID tokens. Only with type: oidc and "
+       "directory.",
+       TextList{connection(&C::algorithms),
+                1,
+                2,
+                {"RS256 or ES256", check_signature_algorithm, R"({"enum": ["RS256", "ES256"]})"}}},
+      {"sso.connections.scopes",
+       "The scopes that giftsync asks the provider for; openid is one of them. Only with type: oidc and "
+       "directory.",
+       TextList{connection(&C::scopes),
+                1,
+                20,
+                {"a scope such as email, without spaces", check_scope,
+                 R"({"pattern": "^[!#-\\[\\]-~]{1,100}$"})"}}},
+      {"sso.connections.organization",
+       "The organization to which the people of this connection belong, by its name in giftsyncctl "
+       "organization list: they see its gifts only. Users of another organization, or of none, are "
+       "refused.",
+       Text{connection(&C::organization), plain_text("an organization's name")},
+       {.example = "Acme"}},
+      {"sso.connections.groups",
+       "Roles from the provider's groups: each group as the provider sends it, by name or id, with the role "
+       "that it gives. The roles are those of the last sign-in; people without a group and without another "
+       "role are refused. Without groups the provider gives no roles.",
+       ChoiceMap{connection(&C::groups),
+                 kMaxGroups,
+                 "a group as the provider sends it",
+                 {"sender", "approver", "admin", "operator", "auditor"}},
+       {.example = "{\"Gift approvers\": approver}"}},
+      {"sso.connections.groups_claim", "The claim, or with type: saml the attribute, with the user's groups.",
+       Text{connection(&C::groups_claim), plain_text("a name of at most 255 characters")}},
+      {"sso.connections.groups_give_operator",
+       "Whether a group may give the role operator. Who may change groups at the provider may then act "
+       "on mail and sources of all organizations that the user sees.",
+       BooleanValue{connection(&C::groups_give_operator)}}};
 }
 
 KeyTable saml_keys() {

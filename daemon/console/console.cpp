@@ -291,6 +291,7 @@ http::HttpResponse Console::unavailable(std::int64_t retry_after_seconds) const 
 void Console::prune(UtcMillis now) {
   store_.console_sessions.prune(now);
   store_.sign_in_attempts.prune(now - kAttemptLifeMillis);
+  store_.sign_in_mails.prune(now);
   store_.sign_in_connections.prune(now);
   store_.audit.prune(now - options_.settings.audit_days * kDayMillis);
 }

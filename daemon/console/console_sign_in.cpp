@@ -1,13 +1,19 @@
 #include "daemon/console/console_sign_in.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 
 #include "daemon/http/json_request.h"
 #include "platform/digest.h"
 #include "platform/ip_address.h"
+#include "platform/logging.h"
 #include "platform/text.h"
 #include "platform/url_parameters.h"
 #include "platform/visible_text.h"
+#include "schema/contact_normalization.h"
 
 namespace giftsync::console {
 namespace {
@@ -70,6 +76,19 @@ std::string reason_text(const http::HttpRequest& request) {
   return query.contains("signed_out") ? texts().text("signed_out") : std::string();
 }
 
+/// With these in its query the sign-in page is shown to a browser with a session, too.
+constexpr std::array kWithSession{"refused", "unavailable", "no_role", "asked", "again"};
+
+/// Which owners of accounts may use a provider (SIGN-5), a sentence; empty: all.
+std::string plans_text(const std::vector<std::string>& plans) {
+  constexpr std::size_t kAllPlans = 4;
+  if (plans.size() == kAllPlans) return {};
+  if (plans.empty()) return texts().text("sign_in_no_plans");
+  std::vector<std::string> names = plans;
+  for (std::string& name : names) std::replace(name.begin(), name.end(), '_', ' ');
+  return texts().text("sign_in_plans", {{"plans", fmt::format("{}", fmt::join(names, " or "))}});
+}
+
 Data sign_in_data(const ConsoleUrl& url, const identity::SignInView& view) {
   Data data;
   // "requests/R-1" of "/console/requests/R-1"; a query may name a recipient.
@@ -112,8 +131,9 @@ std::optional<SignedIn> ConsoleSignIn::find_session(const http::HttpRequest& req
 http::HttpResponse ConsoleSignIn::sign_in_page(const PageCall& call) {
   const std::string return_path = identity::safe_return_path(url_.base, field(call.query, "return"));
   // A new sign-in may be refused while the former session goes on (CON-45).
-  const bool is_refusal = call.query.contains("refused") || call.query.contains("unavailable");
-  if (!is_refusal && find_session(call.request, call.now)) return redirect(return_path);
+  const bool goes_on = std::any_of(kWithSession.begin(), kWithSession.end(),
+                                   [&](const char* name) { return call.query.contains(name); });
+  if (!goes_on && find_session(call.request, call.now)) return redirect(return_path);
   http::HttpResponse response = provider_pages_ ? provider_pages_->form(call.request)
                                                 : form_page(call.request, {.return_path = return_path});
   if (return_path == url_.base + "/") return response;
@@ -123,10 +143,66 @@ http::HttpResponse ConsoleSignIn::sign_in_page(const PageCall& call) {
 http::HttpResponse ConsoleSignIn::form_page(const http::HttpRequest& request,
                                             const identity::SignInView& view) {
   Data data = sign_in_data(url_, view);
-  data.set("by_provider", provider_pages_ != nullptr);
-  data.set("has_session", find_session(request, options_.clock()).has_value());
+  const auto query = first_url_parameters(request.query);
+  const auto by = find_session(request, options_.clock());
+  // The user of the session gives a new proof (CON-45).
+  const bool is_again = by && query.contains("again");
+  if (is_again && view.email.empty()) data.set("email", by->user.email);
+  set_ways(data);
+  data.set("has_session", by && !is_again && !query.contains("asked"));
+  data.set("asked", query.contains("asked"));
+  data.set("no_role", query.contains("no_role"));
+  data.set("mail_paused", options_.link_token && store_.mail_pauses.state().pause.has_value());
   set_text(data, "reason", reason_text(request));
   return render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, std::move(data));
+}
+
+void ConsoleSignIn::set_ways(Data& data) const {
+  const bool is_by_provider = provider_pages_ != nullptr;
+  const bool is_by_mail = static_cast<bool>(options_.link_token);
+  data.set("by_provider", is_by_provider);
+  data.set("by_mail", is_by_mail);
+  data.set("has_form", is_by_provider || is_by_mail);
+  if (is_by_provider) set_text(data, "plans", plans_text(options_.settings.sso_plans));
+}
+
+std::optional<std::int64_t> ConsoleSignIn::wait_for_link(const PageCall& call) {
+  const auto of_network = link_network_limiter_.count(rate_limit_prefix(call.request.client), call.now);
+  if (of_network.is_exceeded) return of_network.reset_seconds;
+  const auto of_all = link_limiter_.count(0, call.now);
+  if (!of_all.is_exceeded) return std::nullopt;
+  if (!link_log_limiter_.count(0, call.now).is_exceeded)
+    log_event(
+        LogEvent::sign_ins_limited,
+        fmt::format("sign-in links by mail are refused: {} were asked for within ten minutes", kMaxLinks));
+  return of_all.reset_seconds;
+}
+
+http::HttpResponse ConsoleSignIn::mail_link(const PageCall& call) {
+  if (const auto seconds = wait_for_link(call))
+    return http::with_retry_after(notice(url_, 429, "too_many", "too_many_links_text"), *seconds);
+  const std::string email(trimmed(field(call.form, "email")));
+  const std::string return_path = identity::safe_return_path(url_.base, field(call.form, "return"));
+  if (email_error(email)) {
+    Data data = sign_in_data(url_, {.return_path = return_path, .email = email});
+    set_ways(data);
+    data.set("invalid", true);
+    return render(url_, {"sign_in", texts().text("sign_in"), {}, 422}, std::move(data));
+  }
+  const std::string key = email_key(email);
+  // Nothing here depends on whether a user has the address: the worker that queues mails looks.
+  if (!link_address_limiter_.count(key, call.now).is_exceeded) {
+    const std::string salt = random_hex(kSecretBytes);
+    store_.sign_in_mails.add({.token_hash = hash_of(options_.link_token(salt)),
+                              .salt = salt,
+                              .email_key = key,
+                              .client = call.request.client,
+                              .created_at = call.now,
+                              .expires_at = call.now + store::kMailedLinkMillis});
+  }
+  return with_return_to(
+      url_, redirect(url_.base + "/sign-in?" + query_of({{"asked", "1"}, {"return", return_path}})),
+      return_path);
 }
 
 std::unique_ptr<identity::SignInPages> ConsoleSignIn::make_provider_pages() {
@@ -143,6 +219,7 @@ std::unique_ptr<identity::SignInPages> ConsoleSignIn::make_provider_pages() {
 }
 
 http::HttpResponse ConsoleSignIn::choose_provider(const PageCall& call) {
+  if (options_.link_token && (!provider_pages_ || field(call.form, "by") == "link")) return mail_link(call);
   return provider_pages_ ? provider_pages_->form(call.request) : not_found(call);
 }
 
@@ -196,7 +273,7 @@ http::HttpResponse ConsoleSignIn::link_page(const PageCall& call) {
 http::HttpResponse ConsoleSignIn::bad_link(const PageCall& call) {
   if (find_session(call.request, call.now)) return notice(url_, 404, "bad_link", "bad_link_text");
   Data data = sign_in_data(url_, {.return_path = wanted_page(call.request, url_)});
-  data.set("by_provider", provider_pages_ != nullptr);
+  set_ways(data);
   data.set("reason", texts().text("bad_link_text"));
   return render(url_, {"sign_in", texts().text("bad_link"), {}, 404}, std::move(data));
 }
@@ -208,13 +285,14 @@ http::HttpResponse ConsoleSignIn::sign_in_by_link(const PageCall& call) {
   if (!user) return link_page(call);
   const std::string cookie = to_base64url(random_bytes(kSecretBytes));
   store::ConsoleSession session = new_session(call.request, cookie, call.now);
-  session.expires_at =
-      call.now + std::min(kMaxLinkSessionMillis, options_.settings.absolute_hours * kHourMillis);
+  session.is_by_mail = link->is_by_mail;
+  session.expires_at = call.now + options_.settings.absolute_hours * kHourMillis;
+  if (!link->is_by_mail) session.expires_at = std::min(session.expires_at, call.now + kMaxLinkSessionMillis);
   store::AuditEvent event = event_of(call, "sign-in", "user", user->email);
   event.actor = user->email;
   event.organization = user->organization;
   event.session = store::public_session_id(session.id_hash);
-  event.detail = "by a link of " + link->created_by;
+  event.detail = (link->is_by_mail ? "by a mailed link, asked for by " : "by a link of ") + link->created_by;
   if (!store_.console_sessions.create_by_link(hash, former_hash(call.request, url_), session, event,
                                               call.now))
     return link_page(call);

@@ -1,5 +1,6 @@
 // daemon/console: sessions and how they begin and end: the page that says how, the sign-in at an identity
-// provider, the link of `giftsyncctl console sign-in-link`, and signing out. Any thread.
+// provider, the link of `giftsyncctl console sign-in-link` or of a mail that the user asked for, and signing
+// out. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,10 @@ class ConsoleSignIn {
  public:
   static constexpr std::int64_t kMaxLinkSessionMillis = kHourMillis;
   static constexpr std::int64_t kMaxGuesses = 20;  ///< invalid links of one client in a minute
+  // Links that are asked for by mail in ten minutes (SIGN-15):
+  static constexpr std::int64_t kMaxLinksOfNetwork = 20;  ///< an office is one
+  static constexpr std::int64_t kMaxLinksOfAddress = 3;
+  static constexpr std::int64_t kMaxLinks = 600;  ///< of all: each is a row of the store for ten minutes
 
   /// All must outlive it.
   ConsoleSignIn(store::Store& store, const ConsoleOptions& options, const ConsoleUrl& url);
@@ -38,6 +43,12 @@ class ConsoleSignIn {
   std::unique_ptr<identity::SignInPages> make_provider_pages();
   /// How to sign in: `view` for the provider's form, and how to get a link.
   http::HttpResponse form_page(const http::HttpRequest& request, const identity::SignInView& view);
+  /// The same answer for every address, after the same work.
+  http::HttpResponse mail_link(const PageCall& call);
+  /// Seconds until another link may be asked for; absent: now.
+  std::optional<std::int64_t> wait_for_link(const PageCall& call);
+  /// Which ways to sign in the page offers.
+  void set_ways(Data& data) const;
   /// 404, with what to do about it.
   http::HttpResponse bad_link(const PageCall& call);
   std::string begin_session(const http::HttpRequest& request, const identity::SignedIn& signed_in);
@@ -47,6 +58,10 @@ class ConsoleSignIn {
   const ConsoleUrl& url_;
   const std::unique_ptr<identity::SignInPages> provider_pages_;  ///< null: by link alone
   FixedWindowLimiter<std::string> guess_limiter_{kMaxGuesses, kMinuteMillis, 10'000};
+  FixedWindowLimiter<std::string> link_network_limiter_{kMaxLinksOfNetwork, store::kMailedLinkMillis, 10'000};
+  FixedWindowLimiter<std::string> link_address_limiter_{kMaxLinksOfAddress, store::kMailedLinkMillis, 10'000};
+  FixedWindowLimiter<int> link_limiter_{kMaxLinks, store::kMailedLinkMillis, 1};
+  FixedWindowLimiter<int> link_log_limiter_{1, store::kMailedLinkMillis, 1};
 };
 
 }  // namespace giftsync::console

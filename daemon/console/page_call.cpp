@@ -167,6 +167,8 @@ Data new_proof_data(const PageCall& call, const std::string& path,
   if (is_offered(call.console.options, connection))
     data.set("start", call.url().base + "/sign-in/start?" +
                           query_of({{"connection", connection}, {"return", page_url}, {"again", "1"}}));
+  else if (call.console.options.link_token)
+    data.set("start", call.url().base + "/sign-in?" + query_of({{"return", page_url}, {"again", "1"}}));
   else
     data.set("email", call.by->user.email);
   return data;

@@ -74,6 +74,8 @@ struct ConsoleOptions {
   std::function<void()> wake_workers = [] {};
   /// What would keep a request record from being sent if it were approved now (CON-40). Absent: not checked.
   std::function<std::vector<sync::RequestRecordFinding>(const sync::LoadedRequestRecord&)> check_request = {};
+  /// The token of the sign-in link that is mailed with this salt (SIGN-15). Absent: no links are mailed.
+  std::function<std::string(const std::string& salt)> link_token = {};
   /// The budgets of the settings (CON-67).
   sync::SendingBudgetRules budget_rules = {};
   /// Called with each held gift request that was approved, and its gifts; wakes the workers. Absent: nothing.
@@ -143,7 +145,8 @@ http::HttpResponse with_return_to(const ConsoleUrl& console, http::HttpResponse 
 /// Whether the user proved lately who they are, as routes with needs_new_proof ask for (CON-45).
 bool has_new_proof(const PageCall& call);
 /// How to give a new proof and come back to the page at `path` with that query: {start}, the URL of a sign-in
-/// through the session's connection, or {email} for the command that prints a link.
+/// through the session's connection or of the page that mails a link, or {email} for the command that prints
+/// one.
 Data new_proof_data(const PageCall& call, const std::string& path,
                     const std::map<std::string, std::string>& query = {});
 /// 403 for a post without a new proof, with the way back to its page, by link too.

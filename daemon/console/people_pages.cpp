@@ -112,7 +112,7 @@ Data session_data(const ConsoleSession& session) {
   row.set("seen", time_data(session.last_seen_at));
   row.set("network", session.network);
   row.set("agent", session.agent);
-  row.set("link", session.is_break_glass());
+  row.set("link", !session.identity.has_value());
   return row;
 }
 

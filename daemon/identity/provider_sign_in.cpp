@@ -20,6 +20,7 @@ std::string to_text(const VerifiedIdentity& identity) {
                         {"name", identity.name}};
   if (identity.authenticated_at) all["authenticated_at"] = identity.authenticated_at->value;
   if (identity.session_until) all["session_until"] = identity.session_until->value;
+  if (!identity.groups.empty()) all["groups"] = identity.groups;
   return all.dump();
 }
 
@@ -37,6 +38,8 @@ std::optional<VerifiedIdentity> identity_from_text(std::string_view text) {
   };
   identity.authenticated_at = time("authenticated_at");
   identity.session_until = time("session_until");
+  if (const JsonValue* groups = json->root().find("groups"))
+    for (const JsonValue& group : groups->elements()) identity.groups.emplace_back(group.text().value_or(""));
   return identity;
 }
 
@@ -63,6 +66,10 @@ std::optional<std::vector<UserRole>> crm_roles(const SignInPolicy& policy, const
   return policy.crm_roles ? policy.crm_roles(address) : std::nullopt;
 }
 
+tl::unexpected<SignInRefusal> refuse_without_role(std::string text) {
+  return tl::unexpected(SignInRefusal{.rule = "SIGN-5", .text = std::move(text), .has_no_role = true});
+}
+
 Outcome<void> check_user(Store& store, const SignInPolicy& policy, const ConsoleUser& user,
                          std::optional<OrganizationId> organization) {
   if (organization && user.organization != organization) {
@@ -70,7 +77,11 @@ Outcome<void> check_user(Store& store, const SignInPolicy& policy, const Console
                   in_quotes(user.email));
   }
   if (!user.active) return refuse("SIGN-5", "The user {} is inactive.", in_quotes(user.email));
-  if (user.roles.empty()) return refuse("SIGN-5", "The user {} has no role.", in_quotes(user.email));
+  if (user.roles.empty())
+    return refuse_without_role(
+        fmt::format("The user {} has no role: none is granted, and none follows from groups of the provider "
+                    "(sso.connections.groups) or from the CRM.",
+                    in_quotes(user.email)));
   const auto account = store.accounts.find_by_email(user.email);
   if (account && !policy.plans.contains(account->plan)) {
     return refuse("SIGN-5",
@@ -85,18 +96,18 @@ Outcome<void> check_user(Store& store, const SignInPolicy& policy, const Console
 /// refused.
 Outcome<ConsoleUser> make_user(Store& store, const SignInPolicy& policy, const VerifiedIdentity& identity,
                                std::optional<OrganizationId> organization, const AuditEvent& audit,
-                               UtcMillis now) {
+                               UtcMillis now, const std::vector<UserRole>& group_roles) {
   ConsoleUser user{.email = identity.address, .name = identity.name, .organization = organization};
   user.created_at = now;
   if (policy.first_roles) user.roles = policy.first_roles(identity.address);
   if (const auto roles = crm_roles(policy, identity.address))
     user.roles.insert(user.roles.end(), roles->begin(), roles->end());
-  if (user.roles.empty()) {
-    return refuse("SIGN-5",
-                  "There is no user {}, and no role follows from the CRM or an account. "
-                  "\"giftsyncctl user create\" makes one.",
-                  in_quotes(identity.address));
-  }
+  user.roles.insert(user.roles.end(), group_roles.begin(), group_roles.end());
+  if (user.roles.empty())
+    return refuse_without_role(
+        fmt::format("There is no user {}, and no role follows from groups of the provider, the CRM or an "
+                    "account. \"giftsyncctl user create\" makes one.",
+                    in_quotes(identity.address)));
   if (!organization)
     if (const auto account = store.accounts.find_by_email(identity.address))
       user.organization = account->organization;
@@ -118,7 +129,19 @@ ConsoleUser with_crm_roles(Store& store, const SignInPolicy& policy, ConsoleUser
   if (!roles) return user;
   AuditEvent changed = store::crm_roles_event(user, now);
   changed.request_id = audit.request_id;
-  if (!store.console_users.replace_crm_roles(user.id, *roles, changed)) return user;
+  if (!store.console_users.replace_roles(user.id, RoleOrigin::crm, *roles, changed)) return user;
+  return store.console_users.find(user.id).value_or(user);
+}
+
+/// The user with these roles from groups.
+ConsoleUser with_group_roles(Store& store, ConsoleUser user, const std::string& connection,
+                             const AuditEvent& audit, const std::vector<UserRole>& roles) {
+  if (!user.active) return user;
+  AuditEvent changed = event(audit, "user.group-roles", user, "");
+  changed.actor_kind = store::ActorKind::system;
+  changed.actor = "connection " + connection;
+  changed.user = std::nullopt;
+  if (!store.console_users.replace_roles(user.id, RoleOrigin::group, roles, changed)) return user;
   return store.console_users.find(user.id).value_or(user);
 }
 
@@ -126,7 +149,7 @@ ConsoleUser with_crm_roles(Store& store, const SignInPolicy& policy, ConsoleUser
 
 Outcome<LinkedUser> link_identity(Store& store, const SignInPolicy& policy, const VerifiedIdentity& identity,
                                   std::optional<OrganizationId> organization, const AuditEvent& audit,
-                                  UtcMillis now) {
+                                  UtcMillis now, const std::vector<UserRole>& group_roles) {
   const std::optional<UserIdentity> known =
       store.user_identities.find(identity.connection, identity.tenant, identity.subject);
   std::optional<ConsoleUser> user = known ? store.console_users.find(known->user) : std::nullopt;
@@ -139,8 +162,9 @@ Outcome<LinkedUser> link_identity(Store& store, const SignInPolicy& policy, cons
   if (!user) user = store.console_users.find_by_email(identity.address);
   if (user) {
     user = with_crm_roles(store, policy, std::move(*user), audit, now);
+    user = with_group_roles(store, std::move(*user), identity.connection, audit, group_roles);
   } else {
-    auto made = make_user(store, policy, identity, organization, audit, now);
+    auto made = make_user(store, policy, identity, organization, audit, now, group_roles);
     if (!made) return tl::unexpected(made.error());
     user = std::move(*made);
   }
@@ -166,6 +190,20 @@ Outcome<LinkedUser> link_identity(Store& store, const SignInPolicy& policy, cons
                   in_quotes(user->email), identity.connection);
   }
   return LinkedUser{user->id, *linked, user->email, user->organization};
+}
+
+std::vector<UserRole> group_roles(const config::SsoConnectionSettings& connection,
+                                  const VerifiedIdentity& identity, UtcMillis now) {
+  std::vector<UserRole> roles;
+  for (const auto& [group, word] : connection.groups) {
+    const auto role = role_from_word(word);
+    const bool is_in =
+        std::find(identity.groups.begin(), identity.groups.end(), group) != identity.groups.end();
+    const bool is_given =
+        std::any_of(roles.begin(), roles.end(), [&](const UserRole& one) { return one.role == role; });
+    if (role && is_in && !is_given) roles.push_back({*role, RoleOrigin::group, group, now});
+  }
+  return roles;
 }
 
 namespace {
@@ -357,7 +395,9 @@ Outcome<SignedIn> ProviderSignIn::finish(std::string_view attempt_id, std::strin
   if (!identity) return refuse("SIGN-1", "The sign-in's outcome cannot be read.");
   AuditEvent audit = audit_of(origin, now);
   const auto organization = organization_of(identity->connection);
-  auto user = organization ? link_identity(store_, policy_, *identity, *organization, audit, now)
+  const config::SsoConnectionSettings* connection = signin::find_by_name(sso_, identity->connection);
+  auto user = organization ? link_identity(store_, policy_, *identity, *organization, audit, now,
+                                           group_roles(*connection, *identity, now))
                            : tl::unexpected(organization.error());
   if (!user) {
     record_refusal(identity->connection, user.error(), origin, now);

@@ -58,11 +58,15 @@ struct LinkedUser {
 
 /// `organization`: of all users of the connection; absent: a new user gets that of the account with the
 /// address. `audit` has who and where; action, object and detail are set here. What changes is audited with
-/// it.
+/// it. The user's roles from groups become `group_roles` (SIGN-16).
 Outcome<LinkedUser> link_identity(store::Store& store, const SignInPolicy& policy,
                                   const VerifiedIdentity& identity,
                                   std::optional<OrganizationId> organization, const store::AuditEvent& audit,
-                                  UtcMillis now);
+                                  UtcMillis now, const std::vector<store::UserRole>& group_roles = {});
+
+/// The roles that the identity's groups give, each by the first of its groups (SIGN-16). Pure.
+std::vector<store::UserRole> group_roles(const config::SsoConnectionSettings& connection,
+                                         const VerifiedIdentity& identity, UtcMillis now);
 
 // How many threads may wait for identity providers, so that one that hangs stops no other
 // sign-in (SIGN-14). Any thread.

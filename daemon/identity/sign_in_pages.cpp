@@ -88,7 +88,8 @@ http::HttpResponse SignInPages::redirect(const std::string& url) const {
   return http::with_header(std::move(response), "Referrer-Policy", "no-referrer");
 }
 
-/// Every refusal looks the same; only a provider that does not respond is named, since waiting helps then.
+/// Every refusal looks the same, but for a provider that does not respond, since waiting helps then, and for
+/// a person whom the provider knows and who has no role (SIGN-6).
 http::HttpResponse SignInPages::refuse(const http::HttpRequest& request, const SignInRefusal& refusal) {
   if (!log_limiter_.count(refusal.rule, options_.clock()).is_exceeded)
     log_event(LogEvent::sign_in_refused,
@@ -97,6 +98,7 @@ http::HttpResponse SignInPages::refuse(const http::HttpRequest& request, const S
   return redirect(options_.admin_url + std::string(kSignInPath) + "?" +
                   (!refusal.offered_connection.empty() ? "begin=" + refusal.offered_connection
                    : refusal.is_unavailable            ? "unavailable=1"
+                   : refusal.has_no_role               ? "no_role=1"
                                                        : "refused=1"));
 }
 

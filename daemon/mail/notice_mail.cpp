@@ -296,6 +296,20 @@ sync::OutgoingMail compose_sender_mail(const SenderMailData& data) {
                         std::move(body));
 }
 
+sync::OutgoingMail compose_sign_in_mail(const SignInMailData& data) {
+  const content::Messages& messages = content::messages_in(data.language);
+  const std::string shown = content::html_escaped(data.link);
+  NoticeBody body;
+  body.add_paragraph(messages.text("sign_in_mail_intro", {{"host", data.host}}));
+  body.text += data.link + "\n\n";
+  body.html += "<p><a href=\"" + shown + "\">" + shown + "</a></p>\n";
+  body.add_paragraph(messages.text("sign_in_mail_until", {{"date", messages.date(data.mail.expires_at)}}));
+  body.add_paragraph(messages.text("sign_in_mail_asked", {{"client", data.mail.client}}));
+  return compose_notice({data.identity, data.from_address, data.mail.email,
+                         messages.text("sign_in_mail_subject", {{"host", data.host}}), messages.language()},
+                        std::move(body));
+}
+
 namespace {
 
 /// "3 minutes", "26 hours", "3 days": one unit, rounded down.

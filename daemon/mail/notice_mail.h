@@ -63,6 +63,21 @@ struct SenderMailData {
 /// Returns the same bytes for the same data. Pure.
 sync::OutgoingMail compose_sender_mail(const SenderMailData& data);
 
+// Composes the mail with a sign-in link that its user asked for (SIGN-15): until when it works, which client
+// asked, and that it may be ignored.
+
+struct SignInMailData {
+  const store::SignInMail& mail;
+  sync::MailIdentity identity;
+  std::string from_address;  ///< email.from
+  std::string link;          ///< "https://admin.example.com/console/link/TOKEN"
+  std::string host;          ///< of server.admin_url
+  std::string language = "en";
+};
+
+/// Returns the same bytes for the same data. Pure.
+sync::OutgoingMail compose_sign_in_mail(const SignInMailData& data);
+
 // Composes the mail that tells admins which conditions of the status have begun and ended (OPS-43): what it
 // is, since when, what to do next, and how long it lasted, in the words of the status. In English, as those
 // are.

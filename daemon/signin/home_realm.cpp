@@ -39,4 +39,12 @@ const config::SsoConnectionSettings* find_connection(const config::SsoSettings& 
   return nullptr;
 }
 
+std::vector<std::string> known_groups(const config::SsoConnectionSettings& connection,
+                                      std::span<const std::string> of_user) {
+  std::vector<std::string> known;
+  for (const auto& [group, role] : connection.groups)
+    if (std::find(of_user.begin(), of_user.end(), group) != of_user.end()) known.push_back(group);
+  return known;
+}
+
 }  // namespace giftsync::signin

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/config/settings.h"
 
@@ -30,5 +32,10 @@ bool is_identity_line(std::string_view text);
 /// What makes a provider's text no e-mail address, as it follows the text (SAML-21, OIDC-12); nullopt for
 /// one. White space around it is refused: a provider adds none.
 std::optional<std::string> address_error(std::string_view address);
+
+/// The groups of the connection's setting that are among those of the user, in the order of the setting
+/// (SIGN-16). They are compared exactly.
+std::vector<std::string> known_groups(const config::SsoConnectionSettings& connection,
+                                      std::span<const std::string> of_user);
 
 }  // namespace giftsync::signin

@@ -20,6 +20,7 @@ struct SignInRefusal {
   std::string rule;             ///< "OIDC-5"
   std::string text;             ///< a sentence without tokens, codes and secrets
   bool is_unavailable = false;  ///< the provider does not respond; a retry may help
+  bool has_no_role = false;     ///< the provider knows the person, who has no role here
   /// Not empty: nothing of the provider's response counts, and the page offers to begin a sign-in through
   /// this connection (SIGN-9).
   std::string offered_connection = {};
@@ -45,6 +46,7 @@ struct VerifiedIdentity {
   std::string name = {};     ///< for display; may be empty
   std::optional<UtcMillis> authenticated_at = {};
   std::optional<UtcMillis> session_until = {};  ///< the provider ends its session then
+  std::vector<std::string> groups = {};         ///< of the connection's groups those that the user is in
 };
 
 /// A rule that holds.

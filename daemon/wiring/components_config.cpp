@@ -86,6 +86,13 @@ bool has_stop_link(const config::Settings& settings) {
   return settings.sending.do_not_send.opt_out_link;
 }
 
+bool mails_sign_in_links(const config::Settings& settings) {
+  const config::ConsoleSettings& console = settings.console;
+  const bool has_provider = console.sign_in && !settings.sso.connections.empty();
+  return console.enabled && (console.mail_links == config::MailLinks::always ||
+                             (console.mail_links == config::MailLinks::without_provider && !has_provider));
+}
+
 sync::DeliveryRules delivery_rules(const config::Settings& settings, const std::string& installation_id,
                                    const sync::GiftLinks& links) {
   sync::DeliveryRules rules;
@@ -107,6 +114,12 @@ sync::DeliveryRules delivery_rules(const config::Settings& settings, const std::
   rules.compose_for_sender = [&settings, url = console_url(settings)](const store::SenderMail& mail,
                                                                       const sync::MailIdentity& identity) {
     return mail::compose_sender_mail({mail, identity, settings.email.from, url, settings.pages.language});
+  };
+  rules.compose_for_sign_in = [&settings, &links, url = settings.server.admin_url + "/console/link/"](
+                                  const store::SignInMail& mail, const sync::MailIdentity& identity) {
+    return mail::compose_sign_in_mail(
+        {mail, identity, settings.email.from, url + links.sign_in_token(mail.salt),
+         config::host_of_url(settings.server.admin_url), settings.pages.language});
   };
   return rules;
 }

@@ -34,6 +34,9 @@ std::optional<std::string> relay_fault(const config::Settings& settings);
 /// any case.
 bool has_stop_link(const config::Settings& settings);
 
+/// Whether users may ask for a sign-in link by mail (SIGN-15).
+bool mails_sign_in_links(const config::Settings& settings);
+
 /// Both keep references to `links`, the delivery rules also to `settings`. The caller sets the lease owner.
 /// `installation_id` distinguishes this store's mails from others'.
 sync::DeliveryRules delivery_rules(const config::Settings& settings, const std::string& installation_id,

@@ -72,6 +72,7 @@ Store::Store(const sql::Dsn& dsn)
       console_gifts(database_),
       approver_notices(database_),
       sender_notices(database_),
+      sign_in_mails(database_),
       do_not_send(database_),
       person_traces(database_),
       test_gifts(database_),

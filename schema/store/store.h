@@ -134,6 +134,7 @@ class Store {
   ConsoleGifts console_gifts;
   ApproverNotices approver_notices;
   SenderNotices sender_notices;
+  SignInMails sign_in_mails;
   DoNotSend do_not_send;
   PersonTraces person_traces;
   TestGifts test_gifts;

@@ -65,7 +65,7 @@ std::size_t crm_role_step(store::ConsoleUsers& console_users, store::ConsoleSess
   std::size_t changed = 0;
   for (std::size_t i = 0; i < users.size(); ++i) {
     const store::AuditEvent event = store::crm_roles_event(users[i], now);
-    if (console_users.replace_crm_roles(users[i].id, roles->at(i), event)) ++changed;
+    if (console_users.replace_roles(users[i].id, RoleOrigin::crm, roles->at(i), event)) ++changed;
   }
   return changed;
 }

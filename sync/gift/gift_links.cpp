@@ -21,6 +21,7 @@ constexpr std::int64_t kMaxGeneration = (std::int64_t{1} << 32) - 1;
 constexpr std::string_view kLinkLabel = "giftsync link token 1";
 constexpr std::string_view kFingerprintLabel = "giftsync server secret fingerprint 1";
 constexpr std::string_view kAddressLabel = "giftsync link address 1";
+constexpr std::string_view kSignInLabel = "giftsync sign-in link 1";
 
 void append_number(std::string& bytes, std::int64_t number, std::size_t count) {
   for (std::size_t i = count; i-- > 0;) bytes += static_cast<char>(number >> (8 * i) & 0xFF);
@@ -45,7 +46,8 @@ std::optional<LinkPayload> parse_payload(std::string_view bytes) {
 LinkSigner::LinkSigner(std::string_view secret_bytes)
     : key_(hmac_sha256(secret_bytes, kLinkLabel)),
       fingerprint_(hmac_sha256(secret_bytes, kFingerprintLabel)),
-      address_key_(hmac_sha256(secret_bytes, kAddressLabel)) {
+      address_key_(hmac_sha256(secret_bytes, kAddressLabel)),
+      sign_in_key_(hmac_sha256(secret_bytes, kSignInLabel)) {
   if (secret_bytes.empty()) std::terminate();
   fingerprint_.resize(kFingerprintBytes);
   key_id_ = to_base64url(fingerprint_).front();
@@ -68,6 +70,10 @@ std::string LinkSigner::token(LinkKind kind, TransactionId transaction, std::int
 
 std::int64_t LinkSigner::address_number(std::string_view email) const {
   return parse_number(hmac_sha256(address_key_, email_key(email)).substr(0, kGenerationBytes));
+}
+
+std::string LinkSigner::sign_in_token(std::string_view salt) const {
+  return to_base64url(hmac_sha256(sign_in_key_, salt));
 }
 
 std::optional<LinkPayload> LinkSigner::verify(std::string_view token) const {

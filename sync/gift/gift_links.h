@@ -50,6 +50,10 @@ class LinkSigner {
   /// out.
   std::int64_t address_number(std::string_view email) const;
 
+  /// The token of the sign-in link that a user asked for by mail (SIGN-15), of 43 characters of
+  /// [A-Za-z0-9_-]. The same salt gives the same token, and without the secret it gives none.
+  std::string sign_in_token(std::string_view salt) const;
+
   /// The payload of a token that a signer with this secret made; nullopt for any other text.
   std::optional<LinkPayload> verify(std::string_view token) const;
 
@@ -62,6 +66,7 @@ class LinkSigner {
   std::string key_;
   std::string fingerprint_;
   std::string address_key_;
+  std::string sign_in_key_;
   char key_id_;  ///< which secret signed; a quick filter, no proof
 };
 
@@ -97,6 +102,7 @@ class GiftLinks {
     if (!transaction.gift_source.empty()) return {};
     return base_url_ + std::string(kPath) + signer_.token(LinkKind::view, transaction.id, 0);
   }
+  std::string sign_in_token(std::string_view salt) const { return signer_.sign_in_token(salt); }
   /// The payload of a link that is valid at `now`; nullopt for any other text.
   std::optional<LinkPayload> verify(std::string_view token, UtcMillis now) const;
   /// The store has another secret: links of `signer` end then, those of `former` at once. An earlier end

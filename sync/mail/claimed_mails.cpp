@@ -48,6 +48,9 @@ ClaimedMail with_notices(store::Store& store, const std::string& owner, const De
     set_recipient(made.of_sender);
     // It may have arrived: a pause follows it.
     if (claim.state == DeliveryState::uncertain) made.is_obsolete = false;
+  } else if (claim.kind == MailKind::sign_in) {
+    made.of_sign_in = store.sign_in_mails.take(claim.transaction, claim.number, taker, claimed_at);
+    set_recipient(made.of_sign_in);
   } else {
     made.of_approver = store.approver_notices.take({-claim.transaction.value}, claim.number, taker);
     set_recipient(made.of_approver);

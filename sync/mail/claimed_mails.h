@@ -27,6 +27,7 @@ struct ClaimedMail {
   UtcMillis claimed_at;
   store::ApproverMail of_approver = {};  ///< of the mail of an approver or admin
   store::SenderMail of_sender = {};      ///< of the mail of a sender
+  store::SignInMail of_sign_in = {};     ///< of the mail with a sign-in link
 };
 
 /// A claim this old is left alone: its lease ends before the mail could be begun.

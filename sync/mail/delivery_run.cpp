@@ -30,6 +30,8 @@ OutgoingMail compose(const ClaimedMail& mail, const DeliveryRules& rules) {
       return rules.compose_for_approver(mail.of_approver, identity);
     case MailKind::sender:
       return rules.compose_for_sender(mail.of_sender, identity);
+    case MailKind::sign_in:
+      return rules.compose_for_sign_in(mail.of_sign_in, identity);
     case MailKind::gift:
     case MailKind::reminder:
     case MailKind::test:
@@ -41,6 +43,7 @@ OutgoingMail compose(const ClaimedMail& mail, const DeliveryRules& rules) {
 std::string obsolete_reason(MailKind kind) {
   if (kind == MailKind::approval) return "not sent: nothing in it is for this user any more";
   if (kind == MailKind::sender) return "not sent: it would name no gift";
+  if (kind == MailKind::sign_in) return "not sent: its link has ended, or its user gets none any more";
   return "not sent: the gift was opened or has ended";
 }
 
@@ -120,6 +123,9 @@ LogLine line_of(LogEvent event, const DeliveryOutcome& outcome, const std::strin
     line.message = "test " + line.message;
     return line;
   }
+  if (store::is_sign_in_mail(outcome.transaction))
+    return {event, "sign-in link of user " +
+                       std::to_string(store::sign_in_user_of(outcome.transaction).value) + ": " + text};
   if (store::is_mail_to_sender(outcome.transaction)) return {event, "notice to a gift's sender: " + text};
   if (id < 0) return {event, "notices to user " + std::to_string(-id) + ": " + text};
   return gift_line(event, outcome.transaction, text);

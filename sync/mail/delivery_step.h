@@ -40,6 +40,8 @@ using ComposeMail = std::function<OutgoingMail(const store::Gift&, const MailIde
 using ComposeApproverMail = std::function<OutgoingMail(const store::ApproverMail&, const MailIdentity&)>;
 /// The mail to a sender of gifts that became undelivered.
 using ComposeSenderMail = std::function<OutgoingMail(const store::SenderMail&, const MailIdentity&)>;
+/// The mail with a sign-in link.
+using ComposeSignInMail = std::function<OutgoingMail(const store::SignInMail&, const MailIdentity&)>;
 
 struct DeliveryRules {
   std::string owner;            ///< lease owner
@@ -51,6 +53,7 @@ struct DeliveryRules {
   ComposeMail compose;
   ComposeApproverMail compose_for_approver = {};  ///< needed where notices are queued
   ComposeSenderMail compose_for_sender = {};      ///< needed where notices of senders are queued
+  ComposeSignInMail compose_for_sign_in = {};     ///< needed where links are asked for
   /// Why a gift's mail must not leave for this address now (GUARD-3); called by any thread. Absent: all may.
   std::function<std::optional<std::string>(const std::string& email)> refuse_mail = {};
   /// True while links in mails would be of an ended secret: none leaves. Called by any thread.

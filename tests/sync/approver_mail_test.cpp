@@ -353,5 +353,42 @@ TEST_P(ApproverMails, AChangeAfterTheApprovalIsMailedAgainAndKeepsWhatWasApprove
   EXPECT_EQ(known("1")->approved_content, "");
 }
 
+// SIGN-15, MAIL-5
+TEST_P(ApproverMails, ASignInLinkIsMailedWithTheSameBytesUntilItEnds) {
+  const UserId ana = user("ana@example.com", Role::approver);
+  delivery_rules_.compose_for_sign_in = [](const store::SignInMail& mail, const MailIdentity& identity) {
+    return mail::compose_sign_in_mail({mail, identity, "gifts@example.com",
+                                       "https://admin.example.com/console/link/" + mail.salt,
+                                       "admin.example.com"});
+  };
+  const auto ask = [&](const std::string& salt) {
+    store().sign_in_mails.add({.token_hash = "hash of " + salt,
+                               .salt = salt,
+                               .email_key = "ana@example.com",
+                               .client = "192.0.2.7",
+                               .created_at = now,
+                               .expires_at = now + store::kMailedLinkMillis});
+    store().sign_in_mails.queue_mails(now);
+  };
+  ask("one");
+  relay_.script = {{SendOutcome::try_later, "451 later"}};
+  const auto first = deliver();
+  ASSERT_THAT(first, SizeIs(1));
+  EXPECT_EQ(first[0].envelope_to, "ana@example.com");
+  EXPECT_THAT(first[0].message_id, HasSubstr("sign_in-" + std::to_string(store::kSignInMailIds + ana.value)));
+  EXPECT_THAT(first[0].bytes, HasSubstr("/console/link/one"));
+  now = now + 2 * kMinuteMillis;
+  ask("two");
+  const auto second = deliver();
+  ASSERT_THAT(second, SizeIs(1)) << "the first one, again";
+  EXPECT_EQ(second[0].bytes, first[0].bytes);
+  store().sign_in_mails.queue_mails(now);
+  relay_.script = {{SendOutcome::try_later, "451 later"}};
+  EXPECT_THAT(deliver().at(0).bytes, HasSubstr("/console/link/two"));
+  now = now + store::kMailedLinkMillis;
+  EXPECT_THAT(deliver(), IsEmpty()) << "its link has ended";
+  EXPECT_EQ(scalar("SELECT state FROM mail_outbox"), "withdrawn");
+}
+
 }  // namespace
 }  // namespace giftsync::sync

@@ -168,6 +168,17 @@ TEST(LinkToken, FingerprintDistinguishesSecrets) {
   EXPECT_NE(signer.fingerprint(), LinkSigner(std::string(32, 't')).fingerprint());
 }
 
+// SIGN-15
+TEST(LinkToken, OfASignInFollowsFromSaltAndSecretAndIsNoGiftLink) {
+  const LinkSigner signer(std::string(32, 's'));
+  const std::string token = signer.sign_in_token("salt");
+  EXPECT_THAT(token, MatchesRegex("[A-Za-z0-9_-]{43}"));
+  EXPECT_EQ(token, LinkSigner(std::string(32, 's')).sign_in_token("salt"));
+  EXPECT_NE(token, signer.sign_in_token("salu"));
+  EXPECT_NE(token, LinkSigner(std::string(32, 't')).sign_in_token("salt"));
+  EXPECT_FALSE(signer.verify(token));
+}
+
 TEST(LinkTokenDeathTest, InvalidArgumentsTerminateTheProgram) {
   const LinkSigner signer("secret");
   EXPECT_DEATH(LinkSigner(""), "");

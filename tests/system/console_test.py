@@ -2,6 +2,9 @@
 """The console of a real daemon: signing in by a link that works once, the session's cookie, forms of other sites, other hosts,
 open redirects, markup in every field that is shown, what an auditor does not see, and the CSV of a filter."""
 import csv
+import datetime
+import email
+import email.policy
 import io
 import re
 import unittest
@@ -62,6 +65,94 @@ class Console(ConsoleTestCase):
         session = self.fixture.ctl_json("session", "list")[0]["session"]
         self.fixture.ctl("session", "end", session)
         self.assertEqual(browser.get("/console/")[0].status, 303)
+
+    def ask(self, email, **headers):
+        response, _ = Browser(self.fixture).post("/console/sign-in", {"by": "link", "email": email, "return": "/console/gifts"}, **headers)
+        return response
+
+    def link_mails(self):
+        """The mails with a link, each as (recipient, text)."""
+        mails = []
+        for path in sorted(self.fixture.outbox.glob("sign_in-*.eml"), key=lambda one: one.stat().st_mtime_ns):
+            message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
+            mails.append((message["To"], message.get_body(("plain",)).get_content(), message.get_body(("html",)).get_content()))
+        return mails
+
+    def wait_for_links(self, count):
+        daemon_fixture.wait_until(lambda: len(self.link_mails()) >= count, f"{count} mails")
+        text = self.link_mails()[-1][1]
+        return re.search(rf"^{re.escape(self.fixture.url)}(/console/link/[-_A-Za-z0-9]{{43}})$", text, re.M).group(1)
+
+    def test_a_user_asks_for_a_link_by_mail(self):
+        fixture = self.fixture
+        fixture.ctl("user", "create", "--email", "ana@example.com", "--grant", "approver")
+        fixture.ctl("user", "create", "--email", "gone@example.com", "--grant", "approver")
+        fixture.ctl("user", "deactivate", "gone@example.com")
+        browser = Browser(fixture)
+        page, text = browser.get("/console/sign-in?return=%2Fconsole%2Fgifts%3Fstatus%3Dsent")
+        self.assertIn("Mail me a sign-in link", text)
+        answers = {}
+        for address in ("unknown@example.com", "gone@example.com", "Ana@example.com"):
+            asked, _ = browser.post("/console/sign-in", {"by": "link", "email": address, "return": "/console/gifts?status=sent"})
+            answers[address] = (asked.status, asked.headers["Location"], asked.headers["Set-Cookie"], asked.headers["Content-Length"])
+        self.assertEqual(len(set(answers.values())), 1, answers)
+        self.assertIn("a mail is on its way", browser.get(asked.headers["Location"])[1])
+        link = self.wait_for_links(1)
+        (to, text, markup), = self.link_mails()
+        self.assertEqual(to, "ana@example.com")
+        self.assertIn("127.0.0.1", text, "who asked")
+        self.assertIn("ignore this mail", text)
+        self.assertIn(link + '"', markup)
+        token = link.rsplit("/", 1)[1]
+        self.assertEqual(fixture.query(f"SELECT count(*) FROM sign_in_link WHERE token_hash LIKE '{token}'")[0][0], 0)
+        scanner = Browser(fixture)
+        for method in ("GET", "HEAD", "GET"):
+            self.assertEqual(scanner.send(method, link)[0].status, 200)
+        self.assertEqual(scanner.cookies, {})
+        signed_in, _ = browser.post(link)
+        self.assertEqual((signed_in.status, signed_in.headers["Location"]), (303, "/console/gifts?status=sent"))
+        self.assertEqual(browser.get("/console/gifts")[0].status, 200)
+        self.assertEqual(Browser(fixture).post(link)[0].status, 404, "the second use")
+        session, = fixture.ctl_json("session", "list")
+        self.assertEqual(session["by"], "mailed link")
+        begins, ends = (datetime.datetime.fromisoformat(session[name]) for name in ("created_at", "expires_at"))
+        self.assertEqual((ends - begins).total_seconds(), 12 * 3600)
+        actions = [(one["action"], one["detail"]) for one in fixture.ctl_json("audit", "list")][:2]
+        self.assertEqual(actions, [("sign-in", "by a mailed link, asked for by 127.0.0.1"),
+                                   ("sign-in-link.mail", "asked for by 127.0.0.1")])
+        log = fixture.whole_log()
+        self.assertNotIn(token, log)
+        self.assertNotIn("unknown@example.com", log)
+        self.ask("ana@example.com")
+        link = self.wait_for_links(2)
+        fixture.query("UPDATE sign_in_link SET expires_at = 1")
+        self.assertEqual(Browser(fixture).post(link)[0].status, 404, "a link that has ended")
+
+    def test_requests_for_links_are_limited(self):
+        self.fixture.ctl("user", "create", "--email", "ana@example.com", "--grant", "approver")
+        answers = [self.ask("ana@example.com").status for _ in range(21)]
+        self.assertEqual(answers, [303] * 20 + [429])
+        self.wait_for_links(1)
+        self.assertLessEqual(self.fixture.query("SELECT count(*) FROM sign_in_request")[0][0], 3, "of one address")
+        self.assertEqual(self.ask("ana@example.com", Origin="https://evil.example").status, 403)
+
+    def test_a_link_survives_a_kill_after_the_answer(self):
+        fixture = self.fixture
+        fixture.ctl("user", "create", "--email", "ana@example.com", "--grant", "approver")
+        fixture.ctl("mail", "pause", "--reason", "a test")
+        daemon_fixture.wait_until(lambda: "mail is paused" in fixture.whole_log(), "the pause")
+        asked = self.ask("ana@example.com")
+        self.assertEqual(asked.status, 303)
+        fixture.kill()
+        fixture.start()
+        self.assertIn("Mail is paused just now", Browser(fixture).get(asked.headers["Location"])[1])
+        daemon_fixture.wait_until(lambda: fixture.query("SELECT state FROM mail_outbox") == [("queued",)], "the mail to be queued")
+        self.assertEqual(fixture.ctl_json("mail", "list", "--state", "queued"), [], "no list has these mails")
+        self.assertEqual(self.link_mails(), [])
+        fixture.ctl("mail", "resume")
+        link = self.wait_for_links(1)
+        self.assertEqual(Browser(fixture).post(link)[0].status, 303)
+        self.assertEqual(len(self.link_mails()), 1)
 
     def test_other_hosts_and_redirects_lead_nowhere(self):
         browser = self.signed_in("ana@example.com", "operator")

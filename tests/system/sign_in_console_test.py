@@ -4,8 +4,10 @@ SAML (npm's samlp), on one daemon and across two; replies that are used twice or
 sign-in waits for, roles from the CRM, and `sso sign-in-test` with SAML."""
 import json
 import pathlib
+import ssl
 import subprocess
 import urllib.parse
+import urllib.request
 
 import daemon_fixture
 import identity_providers
@@ -25,8 +27,8 @@ class ConsoleSignIn(daemon_fixture.DaemonTestCase):
         cls.openid = identity_providers.install(cls, identity_providers.OPENID)
         cls.saml = identity_providers.install(cls, identity_providers.SAML)
 
-    def begin(self, store=None):
-        """A running daemon with a connection to each provider."""
+    def begin(self, store=None, groups=None):
+        """A running daemon with a connection to each provider. `groups`: of both connections."""
         self.fixture = self.new_fixture(store=store)
         folder = self.fixture.folder
         self.key, self.certificate = make_certificate(folder, "tls", -1 * DAY, 300 * DAY)
@@ -42,6 +44,10 @@ class ConsoleSignIn(daemon_fixture.DaemonTestCase):
              "issuer": f"https://localhost:{openid_port}", "ca_file": self.certificate},
             {"name": "edge", "type": "saml", "sign_in_url": f"https://localhost:{saml_port}/sso", "domains": ["acme.example"],
              "certificate": signing_certificate, "provider_entity_id": ENTITY_ID}]
+        if groups:
+            connections[0]["groups"] = groups
+            connections[1].update(groups=groups, groups_claim="http://schemas.passportjs.com/groups")
+        self.providers = {"acme": f"https://localhost:{openid_port}", "edge": f"https://localhost:{saml_port}"}
         self.settings = ("sso: " + json.dumps({"auth_url": AUTH_URL, "connections": connections}) + "\n"
                          "console: { enabled: true, sign_in: true }\n")
         self.fixture.write_settings(self.settings)
@@ -140,6 +146,69 @@ class ConsoleSignIn(daemon_fixture.DaemonTestCase):
                                   ROLE_SECONDS, 1)
         changes = fixture.ctl_json("audit", "list", "--action", "user.crm-roles")
         self.assertEqual([one["detail"] for one in changes], ["now none, before admin, approver"])
+
+    def set_groups(self, connection, *names):
+        context = ssl.create_default_context(cafile=self.certificate)
+        url = self.providers[connection] + "/groups?" + urllib.parse.quote(",".join(names))
+        urllib.request.urlopen(urllib.request.Request(url, b""), timeout=20, context=context).close()
+
+    def roles_of(self, email):
+        user = next(one for one in self.fixture.ctl_json("user", "list") if one["email"] == email)
+        return [(one["role"], one["origin"], one["granted_by"]) for one in user["roles"]]
+
+    def test_roles_from_groups(self):
+        self.begin(groups={"Gift approvers": "approver", "Gift admins": "admin"})
+        fixture = self.fixture
+        ways = [("acme", "rose@acme.com", self.openid_reply), ("edge", "ana@acme.example", None)]
+        for connection, email, reply in ways:
+            with self.subTest(connection):
+                def sign_in():
+                    browser = self.browser()
+                    page = browser.open(reply(browser)) if reply else browser.submit(self.saml_form(browser))
+                    return browser, browser.open(self.finish_url(page))
+
+                self.set_groups(connection, "Sales")
+                browser, page = sign_in()
+                self.assertEqual(self.sign_in_path(page), "?no_role=1", "a person of the provider without a role")
+                self.assertIn("none of your groups gives one", browser.open(page.location).body)
+                self.assertNotIn(email, [one["email"] for one in fixture.ctl_json("user", "list")])
+                self.set_groups(connection, "Sales", "Gift admins")
+                browser, page = sign_in()
+                self.assertEqual(page.location, fixture.url + "/console/gifts?status=sent", fixture.log())
+                self.assertEqual(self.roles_of(email), [("admin", "group", "Gift admins")])
+                self.assertIn("from a group", browser.open(fixture.url + "/console/users").body)
+                self.set_groups(connection, "Gift approvers", "Sales")
+                browser, page = sign_in()
+                self.assertEqual(self.roles_of(email), [("approver", "group", "Gift approvers")])
+                self.assertEqual(browser.open(fixture.url + "/console/users").status, 404)
+                self.set_groups(connection, "Sales")
+                browser, page = sign_in()
+                self.assertEqual(self.sign_in_path(page), "?no_role=1", "the last group is left")
+                self.assertEqual(self.roles_of(email), [])
+        changes = fixture.ctl_json("audit", "list", "--action", "user.group-roles")
+        self.assertEqual([one["detail"] for one in changes][:2], ["now none, before approver", "now approver, before admin"])
+        self.assertIn("Gift approvers", fixture.ctl("settings", "show", "--json"))
+
+    def test_a_link_by_mail_beside_a_provider(self):
+        self.begin(groups={"Gift admins": "admin"})
+        fixture = self.fixture
+        page = self.browser().open(fixture.url + "/console/sign-in")
+        self.assertNotIn('name="by"', page.body, "by default a provider alone signs people in")
+        self.assertIn("Owners of accounts with the plan enterprise or enterprise plus may sign in", page.body)
+        fixture.write_settings(self.settings.replace("sign_in: true", "sign_in: true, mail_links: always"))
+        fixture.restart()
+        self.set_groups("acme", "Gift admins")
+        browser = self.browser()
+        self.expect_session(browser, self.finish_url(browser.open(self.openid_reply(browser))), "rose@acme.com")
+        fixture.ctl("user", "create", "--email", "ben@home.example", "--grant", "approver")
+        for email in ("rose@acme.com", "ben@home.example"):
+            other = self.browser()
+            asked = other.submit(other.open(fixture.url + "/console/sign-in"), email=email, by="link")
+            self.assertEqual(self.sign_in_path(asked)[:8], "?asked=1")
+        daemon_fixture.wait_until(lambda: list(fixture.outbox.glob("sign_in-*.eml")), "the mail")
+        mails = [one.read_text(encoding="utf-8") for one in fixture.outbox.glob("sign_in-*.eml")]
+        self.assertEqual(len(mails), 1, "whose role is from a group signs in at the provider")
+        self.assertIn("To: ben@home.example", mails[0])
 
     def test_two_daemons(self):
         self.begin(daemon_fixture.store_settings("postgresql"))

@@ -128,6 +128,40 @@ Outcome<VerifiedIdentity> oidc_identity(const JsonValue& claims,
   return with_checked_text(std::move(identity));
 }
 
+bool has_more_groups(const JsonValue& claims, const config::SsoConnectionSettings& connection) {
+  const JsonValue* elsewhere = claims.find("_claim_names");
+  return is_true(claims, "hasgroups") ||
+         (elsewhere != nullptr && elsewhere->find(connection.groups_claim) != nullptr);
+}
+
+Outcome<std::vector<std::string>> groups_of(const JsonValue& claims,
+                                            const config::SsoConnectionSettings& connection) {
+  const auto refuse_kind = [&](std::string_view kind) {
+    return refuse("OIDC-13", "The claim {} (groups_claim) has {}; a text or a list of texts is allowed.",
+                  in_quotes(connection.groups_claim), kind);
+  };
+  std::vector<std::string> all;
+  const JsonValue* claim = claims.find(connection.groups_claim);
+  if (claim == nullptr && has_more_groups(claims, connection)) {
+    return refuse(
+        "OIDC-13",
+        "The user is in more groups than the provider puts into a token, so it names none. Let it "
+        "send only the groups that are assigned to the app, or app roles with groups_claim: roles.");
+  }
+  if (claim == nullptr) return all;
+  if (const auto text = claim->text()) {
+    all.emplace_back(*text);
+  } else if (claim->is_array()) {
+    for (const JsonValue& one : claim->elements()) {
+      if (!one.text()) return refuse_kind("a list with " + std::string(one.kind_name()));
+      all.emplace_back(*one.text());
+    }
+  } else {
+    return refuse_kind(claim->kind_name());
+  }
+  return signin::known_groups(connection, all);
+}
+
 Outcome<VerifiedIdentity> directory_identity(const JsonValue& claims,
                                              const config::SsoConnectionSettings& connection,
                                              const std::string& tenant) {
@@ -286,6 +320,22 @@ Outcome<std::string> OidcClient::verified_payload(const config::SsoConnectionSet
   return std::move(verified->payload);
 }
 
+namespace {
+
+/// Sets the identity's groups, if the connection has some.
+Outcome<VerifiedIdentity> with_groups(VerifiedIdentity identity, const JsonValue& claims,
+                                      const config::SsoConnectionSettings& connection,
+                                      RuleVerdicts& verdicts) {
+  if (connection.groups.empty()) return identity;
+  auto groups = groups_of(claims, connection);
+  if (!groups) return tl::unexpected(groups.error());
+  identity.groups = std::move(*groups);
+  verdicts.push_back({"OIDC-13", "the user's groups can be read"});
+  return identity;
+}
+
+}  // namespace
+
 Outcome<VerifiedIdentity> OidcClient::identity_of(const config::SsoConnectionSettings& connection,
                                                   const Provider& provider, const JsonValue& claims,
                                                   const std::string& access_token, RuleVerdicts& verdicts) {
@@ -296,23 +346,26 @@ Outcome<VerifiedIdentity> OidcClient::identity_of(const config::SsoConnectionSet
     verdicts.push_back({"OIDC-10", "oid is there"});
     verdicts.push_back({"OIDC-11", "the user is no guest, or guests may sign in"});
     verdicts.push_back({"OIDC-12", "name and address are lines"});
-    return identity;
+    return with_groups(std::move(*identity), claims, connection, verdicts);
   }
+  const bool lacks_address = claims.find("email") == nullptr;
+  const bool lacks_groups = !connection.groups.empty() && claims.find(connection.groups_claim) == nullptr &&
+                            !has_more_groups(claims, connection);
   const JsonValue* source = &claims;
   std::optional<JsonDocument> userinfo;
-  if (claims.find("email") == nullptr && !provider.userinfo_endpoint.empty()) {
+  if ((lacks_address || lacks_groups) && !provider.userinfo_endpoint.empty()) {
     auto reply = parse_userinfo(send_(userinfo_request(provider, access_token), connection.ca_file),
                                 claims.text_of("sub"));
     if (!reply) return tl::unexpected(reply.error());
     verdicts.push_back({"OIDC-7", "the userinfo endpoint replies about the same sub"});
     source = &userinfo.emplace(std::move(*reply)).root();
   }
-  auto identity = oidc_identity(*source, connection);
+  auto identity = oidc_identity(lacks_address ? *source : claims, connection);
   if (!identity) return identity;
   verdicts.push_back({"OIDC-8", "the address is not one that the provider calls unverified"});
   verdicts.push_back({"OIDC-12", "name and address are lines"});
   identity->authenticated_at = time_claim(claims, "auth_time");
-  return identity;
+  return with_groups(std::move(*identity), lacks_groups ? *source : claims, connection, verdicts);
 }
 
 namespace {

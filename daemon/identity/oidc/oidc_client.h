@@ -69,7 +69,13 @@ Outcome<VerifiedIdentity> directory_identity(const JsonValue& claims,
                                              const config::SsoConnectionSettings& connection,
                                              const std::string& tenant);
 
-// Exchanges the code for tokens (OIDC-3) and asks for the user's address where the ID
+/// Whether the claims say that the user has more groups than the token holds (OIDC-13).
+bool has_more_groups(const JsonValue& claims, const config::SsoConnectionSettings& connection);
+/// Of the connection's groups those that the claims name (OIDC-13); none without the claim.
+Outcome<std::vector<std::string>> groups_of(const JsonValue& claims,
+                                            const config::SsoConnectionSettings& connection);
+
+// Exchanges the code for tokens (OIDC-3) and asks for the user's address or groups where the ID
 // token has none (OIDC-7). Requests and replies as values. Pure.
 
 /// Has the client's secret and the code: never log it.

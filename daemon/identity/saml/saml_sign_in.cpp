@@ -47,6 +47,33 @@ Value attribute_value(const XmlElement& assertion, const std::string& claim, std
   return checked(trimmed_text(*values.front()), what);
 }
 
+/// Entra ID and AD FS send this in place of more than 150 groups.
+constexpr std::string_view kMoreGroups = "http://schemas.microsoft.com/claims/groups.link";
+
+/// SAML-25. Of the connection's groups those that the assertion names, in one attribute or in several.
+Outcome<std::vector<std::string>> groups_of(const XmlElement& assertion, const SamlConnection& connection) {
+  const std::string& claim = connection.settings.groups_claim;
+  std::vector<std::string> all;
+  bool has_more = false;
+  for (const XmlElement* statement : children_of(assertion, "AttributeStatement")) {
+    for (const XmlElement* element : children_of(*statement, "Attribute")) {
+      has_more = has_more || attribute_text(*element, "Name") == kMoreGroups;
+      if (attribute_text(*element, "Name") != claim) continue;
+      for (const XmlElement* value : children_of(*element, "AttributeValue")) {
+        if (!value->children.empty())
+          return refuse(25, "a value of the attribute {} (groups_claim) is not a text", in_quotes(claim));
+        all.push_back(trimmed_text(*value));
+      }
+    }
+  }
+  if (all.empty() && has_more)
+    return refuse(
+        25,
+        "the user is in more groups than the provider puts into an assertion, so it names none; let "
+        "it send only the groups that are assigned to the app");
+  return signin::known_groups(connection.settings, all);
+}
+
 /// The NameID, held to its own rules even where an attribute identifies the user.
 Value name_id(const XmlElement& subject, const SamlConnection& connection) {
   if (!children_of(subject, "EncryptedID").empty())
@@ -108,10 +135,15 @@ Outcome<VerifiedIdentity> user_claims(const XmlElement& assertion, const XmlElem
   if (!name) return tl::unexpected(name.error());
   if (const auto checked_email = check_email(*email, connection); !checked_email)
     return tl::unexpected(checked_email.error());
-  return VerifiedIdentity{.connection = connection.settings.name,
-                          .subject = **user_id,
-                          .address = **email,
-                          .name = name->value_or("")};
+  VerifiedIdentity identity{.connection = connection.settings.name,
+                            .subject = **user_id,
+                            .address = **email,
+                            .name = name->value_or("")};
+  if (connection.settings.groups.empty()) return identity;
+  auto groups = groups_of(assertion, connection);
+  if (!groups) return tl::unexpected(groups.error());
+  identity.groups = std::move(*groups);
+  return identity;
 }
 
 }  // namespace

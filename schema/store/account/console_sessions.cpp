@@ -19,7 +19,8 @@ constexpr auto kSignInLinkFields = record_fields(
     field<&SignInLink::user>("user_id"),
     field<&SignInLink::created_by>("created_by"),
     field<&SignInLink::created_at>("created_at"),
-    field<&SignInLink::expires_at>("expires_at"));
+    field<&SignInLink::expires_at>("expires_at"),
+    field<&SignInLink::is_by_mail>("by_mail"));
 constexpr auto kSignInAttemptFields = record_fields(
     "sign_in_attempt",
     field<&SignInAttempt::id_hash>("id_hash"),
@@ -42,12 +43,13 @@ std::vector<ConsoleSession> select_sessions(soci::session& session, const std::s
   return sql::select_rows(
       row, session,
       "SELECT s.id_hash, s.user_id, u.email, s.identity_id, s.form_secret, s.created_at, s.last_seen_at, "
-      "s.authenticated_at, s.expires_at, s.agent, s.network, COALESCE(i.connection, '') FROM session s JOIN "
+      "s.authenticated_at, s.expires_at, s.agent, s.network, s.by_mail, COALESCE(i.connection, '') FROM "
+      "session s JOIN "
       "console_user u ON u.id = s.user_id LEFT JOIN user_identity i ON i.id = s.identity_id WHERE " +
           rest,
       uses..., into(row.id_hash), into(row.user), into(row.email), into(row.identity), into(row.form_secret),
       into(row.created_at), into(row.last_seen_at), into(row.authenticated_at), into(row.expires_at),
-      into(row.agent), into(row.network), into(row.connection));
+      into(row.agent), into(row.network), into(row.is_by_mail), into(row.connection));
 }
 
 /// The end of a list: what lasts, the latest first.
@@ -65,14 +67,17 @@ bool insert_session(soci::session& session, const ConsoleSession& console_sessio
   return sql::change_rows(
              session,
              "INSERT INTO session (id_hash, user_id, identity_id, form_secret, created_at, last_seen_at, "
-             "authenticated_at, expires_at, agent, network) SELECT :id_hash, u.id, CAST(:identity_id AS "
+             "authenticated_at, expires_at, agent, network, by_mail) SELECT :id_hash, u.id, "
+             "CAST(:identity_id AS "
              "BIGINT), :form_secret, CAST(:created_at AS BIGINT), CAST(:last_seen_at AS BIGINT), "
-             "CAST(:authenticated_at AS BIGINT), CAST(:expires_at AS BIGINT), :agent, :network FROM "
+             "CAST(:authenticated_at AS BIGINT), CAST(:expires_at AS BIGINT), :agent, :network, "
+             "CAST(:by_mail AS BIGINT) FROM "
              "console_user u WHERE u.id = :user_id AND u.active = 1",
              use(console_session.id_hash), use(console_session.identity), use(console_session.form_secret),
              use(console_session.created_at), use(console_session.last_seen_at),
              use(console_session.authenticated_at), use(console_session.expires_at),
-             use(console_session.agent), use(console_session.network), use(console_session.user)) > 0;
+             use(console_session.agent), use(console_session.network), use(console_session.is_by_mail),
+             use(console_session.user)) > 0;
 }
 
 }  // namespace

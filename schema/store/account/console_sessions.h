@@ -33,8 +33,10 @@ struct ConsoleSession {
   UtcMillis expires_at = {};        ///< the end, however busy the session is
   std::string agent = {};           ///< of the browser, for display
   std::string network = {};         ///< of the sign-in, for display
+  bool is_by_mail = false;          ///< begun by a link that the user asked for by mail (SIGN-15)
 
-  bool is_break_glass() const { return !identity.has_value(); }
+  /// Begun by a link of the command line.
+  bool is_break_glass() const { return !identity.has_value() && !is_by_mail; }
 };
 
 /// The part of a session's hash that listings and the audit log show. It opens nothing.
@@ -43,9 +45,10 @@ std::string public_session_id(const std::string& id_hash);
 struct SignInLink {
   std::string token_hash = {};  ///< hex SHA-256 of the link's token
   UserId user = {};
-  std::string created_by = {};  ///< the operating system's user
+  std::string created_by = {};  ///< the operating system's user; of a mailed link the client that asked
   UtcMillis created_at = {};
   UtcMillis expires_at = {};
+  bool is_by_mail = false;
 };
 
 /// Any thread.

@@ -180,14 +180,15 @@ AuditEvent crm_roles_event(const ConsoleUser& user, UtcMillis now) {
           .organization = user.organization};
 }
 
-bool ConsoleUsers::replace_crm_roles(UserId user, const std::vector<UserRole>& roles,
-                                     const AuditEvent& audit) {
+bool ConsoleUsers::replace_roles(UserId user, RoleOrigin origin, const std::vector<UserRole>& roles,
+                                 const AuditEvent& audit) {
+  const std::string origin_word(to_word(origin));
   std::set<std::string> given;
   for (const UserRole& user_role : roles) given.emplace(to_word(user_role.role));
   const auto former_roles = [&](soci::session& session) {
     const std::vector<std::string> words = sql::select_column<std::string>(
-        session, "SELECT role FROM user_role WHERE user_id = :user_id AND origin = 'crm' ORDER BY role",
-        use(user));
+        session, "SELECT role FROM user_role WHERE user_id = :user_id AND origin = :origin ORDER BY role",
+        use(user), use(origin_word));
     return std::set<std::string>(words.begin(), words.end());
   };
   // Mostly nothing has changed, and a writer would wait for its turn.
@@ -195,9 +196,10 @@ bool ConsoleUsers::replace_crm_roles(UserId user, const std::vector<UserRole>& r
   return database_->write([&](soci::session& session) {
     const std::set<std::string> former = former_roles(session);
     if (former == given) return false;
-    session << "DELETE FROM user_role WHERE user_id = :user_id AND origin = 'crm'", use(user);
+    session << "DELETE FROM user_role WHERE user_id = :user_id AND origin = :origin", use(user),
+        use(origin_word);
     for (UserRole one : roles) {
-      one.origin = RoleOrigin::crm;
+      one.origin = origin;
       insert_role(session, user, one);
     }
     AuditEvent event = audit;

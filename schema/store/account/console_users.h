@@ -40,7 +40,7 @@ struct UserFilter {
   std::size_t limit = 0;              ///< rows at most
 };
 
-/// The event of replace_crm_roles(), by which no person changes anything.
+/// The event of replace_roles() by the CRM, by which no person changes anything.
 AuditEvent crm_roles_event(const ConsoleUser& user, UtcMillis now);
 
 /// Any thread.
@@ -63,9 +63,10 @@ class ConsoleUsers {
   bool revoke(UserId user, Role role, const AuditEvent& audit);
   /// Ends the user's sessions and links, too, if the user becomes inactive.
   void set_active(UserId user, bool active, const AuditEvent& audit);
-  /// The roles that the CRM gives the user now; returns whether they differ from before. `audit` is
-  /// inserted only then, with the roles as its detail.
-  bool replace_crm_roles(UserId user, const std::vector<UserRole>& roles, const AuditEvent& audit);
+  /// The roles that `origin`, the CRM or groups, gives the user now; returns whether they differ from before.
+  /// `audit` is inserted only then, with the roles as its detail.
+  bool replace_roles(UserId user, RoleOrigin origin, const std::vector<UserRole>& roles,
+                     const AuditEvent& audit);
 
  private:
   std::shared_ptr<sql::Database> database_;

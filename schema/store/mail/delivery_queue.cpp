@@ -30,8 +30,9 @@ std::string is_in_state(DeliveryState state) {
   return state == DeliveryState::accepted ? condition : condition + " AND state <> 'accepted'";
 }
 
-/// A condition on `column`, a mail's transaction id: it is no test gift's mail, which no list has (TEST-2).
-std::string is_no_test(const std::string& column) {
+/// A condition on `column`, a mail's transaction id: it is neither a test gift's mail (TEST-2) nor one with a
+/// sign-in link (SIGN-15), which no list has.
+std::string is_listed_mail(const std::string& column) {
   return " AND " + column + " >= " + std::to_string(-kTestMailIds);
 }
 
@@ -419,7 +420,7 @@ std::vector<std::pair<DeliveryState, std::int64_t>> DeliveryQueue::count_by_stat
     std::vector<std::pair<DeliveryState, std::int64_t>> counts;
     for (const DeliveryState state : states)
       counts.emplace_back(state, count_bounded(session, "mail_outbox WHERE " + is_in_state(state) +
-                                                            is_no_test("transaction_id")));
+                                                            is_listed_mail("transaction_id")));
     return counts;
   });
 }
@@ -438,7 +439,7 @@ std::vector<DeliveryRow> DeliveryQueue::list(const std::vector<DeliveryState>& s
   // Mails of gifts first: notices never fill the list.
   std::vector<DeliveryRow> found;
   for (const std::string& kind : {std::string(" AND d.transaction_id > 0"),
-                                  " AND d.transaction_id < 0" + is_no_test("d.transaction_id")}) {
+                                  " AND d.transaction_id < 0" + is_listed_mail("d.transaction_id")}) {
     const auto begin = static_cast<std::ptrdiff_t>(found.size());
     for (const DeliveryState state : states) {
       const std::vector<DeliveryRow> some = select(is_in_state(state) + kind, limit);
@@ -453,7 +454,7 @@ std::vector<DeliveryRow> DeliveryQueue::list(const std::vector<DeliveryState>& s
 
 std::vector<ListedMail> DeliveryQueue::list(const Viewer& viewer, DeliveryState state,
                                             std::optional<TransactionId> before, std::size_t limit) {
-  const std::string rest = "d." + is_in_state(state) + is_no_test("d.transaction_id") +
+  const std::string rest = "d." + is_in_state(state) + is_listed_mail("d.transaction_id") +
                            (before ? " AND d.transaction_id < " + std::to_string(before->value) : "") +
                            " ORDER BY d.transaction_id DESC LIMIT " + std::to_string(limit);
   return database_->read(
@@ -500,7 +501,7 @@ std::optional<UtcMillis> DeliveryQueue::oldest_due(UtcMillis now) {
            sql::select_column<UtcMillis>(session,
                                          "SELECT next_attempt_at FROM mail_outbox WHERE state IN ('queued', "
                                          "'sending', 'uncertain') AND " +
-                                             (mails + is_no_test("transaction_id")) +
+                                             (mails + is_listed_mail("transaction_id")) +
                                              " ORDER BY turn, next_attempt_at, transaction_id LIMIT 1"))
         if (at <= now && (!oldest || at < *oldest)) oldest = at;
     return oldest;

@@ -427,4 +427,129 @@ std::string unnoticed_gifts(sql::Dialect dialect, UtcMillis since, std::size_t l
          std::to_string(limit);
 }
 
+namespace {
+
+// One field a line.
+// clang-format off
+constexpr auto kSignInRequestFields = record_fields(
+    "sign_in_request",
+    field<&SignInRequest::token_hash>("token_hash"),
+    field<&SignInRequest::salt>("salt"),
+    field<&SignInRequest::email_key>("email_key"),
+    field<&SignInRequest::client>("client"),
+    field<&SignInRequest::mail_number>("mail_number"),
+    field<&SignInRequest::created_at>("created_at"),
+    field<&SignInRequest::expires_at>("expires_at"));
+// clang-format on
+
+/// A condition on console_user u: its user gets links by mail.
+constexpr const char* kMayAskForLink =
+    "u.active = 1 AND EXISTS (SELECT 1 FROM user_role o WHERE o.user_id = u.id) AND NOT EXISTS (SELECT 1 "
+    "FROM user_role o WHERE o.user_id = u.id AND o.origin = 'group')";
+
+NoticeMails sign_in_mails(UtcMillis now) {
+  return {.kind = MailKind::sign_in,
+          .notices =
+              "(SELECT u.id AS user_id, a.mail_number FROM sign_in_request a JOIN console_user u ON "
+              "u.email_key = a.email_key WHERE a.mail_number = 0 AND a.expires_at > " +
+              std::to_string(now.value) + " AND " + kMayAskForLink + ")",
+          .recipient = "-(" + std::to_string(kSignInMailIds) + " + n.user_id)",
+          .may_follow = "state IN ('accepted', 'undelivered', 'withdrawn', 'held')"};
+}
+
+AuditEvent link_event(const SignInRequest& request, const std::string& email, UserId user,
+                      std::optional<OrganizationId> organization, UtcMillis now) {
+  return {.occurred_at = now,
+          .actor_kind = ActorKind::system,
+          .actor = "giftsync",
+          .user = user,
+          .action = "sign-in-link.mail",
+          .object_kind = "user",
+          .object_id = email,
+          .organization = organization,
+          .detail = "asked for by " + request.client};
+}
+
+/// The last request that the mail has.
+std::optional<SignInRequest> request_of_mail(soci::session& session, UserId user, std::int64_t number) {
+  return sql::first_of(sql::find_records(
+      kSignInRequestFields, session,
+      "WHERE email_key = (SELECT u.email_key FROM console_user u WHERE u.id = :id) AND mail_number = :mail "
+      "ORDER BY created_at DESC, token_hash LIMIT 1",
+      use(user, "id"), use(number, "mail")));
+}
+
+}  // namespace
+
+void SignInMails::add(const SignInRequest& request) {
+  database_->write(
+      [&](soci::session& session) { sql::insert_record(session, kSignInRequestFields, request); });
+}
+
+void SignInMails::queue_mails(UtcMillis now) {
+  const NoticeMails mails = sign_in_mails(now);
+  write_if_any(
+      *database_, [&](soci::session& session) { return has_mail_to_queue(session, mails); },
+      [&](soci::session& session) { queue_notice_mails(session, mails, now); });
+}
+
+SignInMail SignInMails::take(TransactionId mail, std::int64_t number, const std::string& claimed_by,
+                             UtcMillis now) {
+  const UserId user = sign_in_user_of(mail);
+  struct User {
+    std::string email = {};
+    std::optional<OrganizationId> organization = {};
+  };
+  // Nothing for a user who gets no link any more.
+  const auto find_user = [&](soci::session& session) {
+    User row;
+    return sql::first_of(sql::select_rows(
+        row, session,
+        std::string("SELECT u.email, u.organization_id FROM console_user u WHERE u.id = :id AND ") +
+            kMayAskForLink,
+        use(user, "id"), into(row.email), into(row.organization)));
+  };
+  if (!claimed_by.empty()) {
+    const std::string is_owned =
+        "EXISTS (SELECT 1 FROM mail_outbox d WHERE d.transaction_id = " + std::to_string(mail.value) +
+        " AND d.number = " + std::to_string(number) + " AND d.message_id = '' AND d.lease_owner = :owner)";
+    database_->write([&](soci::session& session) {
+      session << "UPDATE sign_in_request SET mail_number = :mail WHERE mail_number = 0 AND email_key = "
+                 "(SELECT u.email_key FROM console_user u WHERE u.id = :id) AND " +
+                     is_owned,
+          use(number, "mail"), use(user, "id"), use(claimed_by, "owner");
+      const auto known = find_user(session);
+      const auto request = request_of_mail(session, user, number);
+      if (!known || !request || request->expires_at <= now) return;
+      // Whose claim has passed to another sender stores nothing: the link may be used already.
+      const std::int64_t stored = sql::change_rows(
+          session,
+          "INSERT INTO sign_in_link (token_hash, user_id, created_by, created_at, expires_at, by_mail) "
+          "SELECT a.token_hash, cast(:id as bigint), a.client, a.created_at, a.expires_at, 1 FROM "
+          "sign_in_request a WHERE a.token_hash = :hash AND " +
+              is_owned + " ON CONFLICT (token_hash) DO NOTHING",
+          use(user, "id"), use(request->token_hash, "hash"), use(claimed_by, "owner"));
+      if (stored > 0)
+        insert_audit_event(session, link_event(*request, known->email, user, known->organization, now));
+    });
+  }
+  return database_->read([&](soci::session& session) {
+    const auto known = find_user(session);
+    const auto request = request_of_mail(session, user, number);
+    SignInMail made;
+    made.is_obsolete = !known || !request || request->expires_at <= now;
+    if (known) made.email = known->email;
+    if (request) {
+      made.salt = request->salt;
+      made.client = request->client;
+      made.expires_at = request->expires_at;
+    }
+    return made;
+  });
+}
+
+void SignInMails::prune(UtcMillis before) {
+  store::prune(*database_, {"sign_in_request", "expires_at"}, before);
+}
+
 }  // namespace giftsync::store

@@ -1,4 +1,4 @@
-// schema/store: what approvers and admins are mailed. An approver's notice (CON-31) belongs to one transition
+// schema/store: what users and senders are mailed. An approver's notice (CON-31) belongs to one transition
 // of a request record to pending or to a held gift request (GUARD-29), an admin's to a threshold of a budget
 // or to a pause by a burst (GUARD-31). A user has one row in the mail outbox, whose transaction id is the
 // negative id of the user, for both; so these mails have all promises of the outbox, and a next mail is
@@ -173,5 +173,52 @@ class SenderNotices {
 /// by the index recipient_transaction_undelivered. `sending` counts the sendings of a gift. That a source
 /// reported the last one, and not the one before, only the times tell, of which some have whole seconds.
 std::string unnoticed_gifts(sql::Dialect dialect, UtcMillis since, std::size_t limit);
+
+// Sign-in links that users ask for by mail (SIGN-15). Every request is a row, of any address, so that the
+// answer takes the same time; the worker that queues mails looks for its user. A user has one row in the mail
+// outbox, whose transaction id is below those of test gifts' mails.
+
+/// A link works for so long after it was asked for.
+inline constexpr std::int64_t kMailedLinkMillis = 10 * kMinuteMillis;
+
+struct SignInRequest {
+  std::string token_hash = {};  ///< hex SHA-256 of the link's token
+  std::string salt = {};        ///< from which the token follows, with the server secret
+  std::string email_key = {};   ///< of the address that was entered
+  std::string client = {};      ///< the address that asked
+  std::int64_t mail_number = 0;
+  UtcMillis created_at = {};
+  UtcMillis expires_at = {};
+};
+
+/// One mail with a link.
+struct SignInMail {
+  std::string email = {};     ///< of the user
+  std::string salt = {};      ///< of the link's token
+  std::string client = {};    ///< the address that asked
+  UtcMillis expires_at = {};  ///< the link
+  bool is_obsolete = false;   ///< the link has ended, or its user gets none any more
+};
+
+/// Any thread.
+class SignInMails {
+ public:
+  explicit SignInMails(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
+
+  void add(const SignInRequest& request);
+  /// Queues a mail for each user whose address has asked, unless their last one has not ended. Others get
+  /// none: no active user has the address, or one without a role or with a role from a provider's groups,
+  /// who signs in there.
+  void queue_mails(UtcMillis now);
+  /// The mail with this number for a sender that has claimed it. Before it may have been sent, and while
+  /// `claimed_by` owns it, it takes the user's requests, stores the link of the last one, and adds the event.
+  /// It stays the same when `claimed_by` is empty.
+  SignInMail take(TransactionId mail, std::int64_t number, const std::string& claimed_by, UtcMillis now);
+  /// Deletes requests that ended before `before`.
+  void prune(UtcMillis before);
+
+ private:
+  std::shared_ptr<sql::Database> database_;
+};
 
 }  // namespace giftsync::store

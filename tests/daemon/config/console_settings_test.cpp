@@ -54,5 +54,18 @@ TEST(ConsoleSettingsTest, NamePermissionSetsForThreeRolesOnly) {
   EXPECT_FALSE(read("http://gifts.example.com", "console: { permission_sets: { operator: [Admin] } }\n"));
 }
 
+// SIGN-15
+TEST(ConsoleSettingsTest, MailLinksAreForInstallationsWithoutProvider) {
+  const auto of = [](const std::string& console) {
+    const auto settings = read("http://127.0.0.1:8480", console);
+    EXPECT_TRUE(settings) << console;
+    return settings->console.mail_links;
+  };
+  EXPECT_EQ(of(""), MailLinks::without_provider);
+  EXPECT_EQ(of("console: { mail_links: always }\n"), MailLinks::always);
+  EXPECT_EQ(of("console: { mail_links: never }\n"), MailLinks::never);
+  EXPECT_FALSE(read("http://127.0.0.1:8480", "console: { mail_links: true }\n"));
+}
+
 }  // namespace
 }  // namespace giftsync::config

@@ -132,6 +132,28 @@ TEST_F(SsoSettingsTest, RequiredAndIneffectiveKeysOfATypeAreFaults) {
   EXPECT_THAT(outcome.error().lines, ElementsAre(HasSubstr("sso.auth_url: found nothing")));
 }
 
+// SIGN-16
+TEST_F(SsoSettingsTest, GroupsGiveRolesAndOperatorOnlyWhereItIsAllowed) {
+  const auto with = [](const std::string& more) {
+    return "  - { name: a, client_id: g, client_secret: \"file:secret\", issuer: \"https://a.com\", domains: "
+           "[a.com], " +
+           more + " }\n";
+  };
+  const auto outcome =
+      read(with("groups: { \"Gift admins\": admin, 11111111-2222: auditor }, groups_claim: roles"));
+  ASSERT_TRUE(outcome.has_value()) << ::testing::PrintToString(outcome.error().lines);
+  const SsoConnectionSettings& connection = outcome.value().sso.connections[0];
+  EXPECT_THAT(connection.groups,
+              ElementsAre(std::pair("Gift admins", "admin"), std::pair("11111111-2222", "auditor")));
+  EXPECT_EQ(connection.groups_claim, "roles");
+  EXPECT_THAT(faults(with("groups: { Ops: operator }")),
+              ElementsAre(AllOf(HasSubstr("sso.connections[0].groups: found \"operator\" for \"Ops\""),
+                                HasSubstr("groups_give_operator: true"))));
+  EXPECT_THAT(faults(with("groups: { Ops: operator }, groups_give_operator: true")), IsEmpty());
+  EXPECT_THAT(faults(with("groups: { Ops: root }")), ElementsAre(HasSubstr("\"root\" for \"Ops\"")));
+  EXPECT_THAT(faults(with("groups_claim: roles")), ElementsAre(HasSubstr("no effect without groups")));
+}
+
 TEST_F(SsoSettingsTest, NamesAndDomainsAreUniqueOverConnections) {
   EXPECT_THAT(
       faults(oidc("a", "https://a.com", "a.com") + oidc("a", "https://b.com", "b.com")),

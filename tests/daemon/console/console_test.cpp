@@ -696,5 +696,137 @@ TEST_F(ConsoleTest, TheOverviewSaysHealthAndFailures) {
   EXPECT_THAT(get("/console/").body, Not(HasSubstr("The store responds.")));
 }
 
+class MailedLinkTest : public ConsoleTest {
+ protected:
+  MailedLinkTest() {
+    options_.link_token = [](const std::string& salt) { return "token-of-" + salt; };
+    console_ = std::make_unique<Console>(store_, options_);
+  }
+  http::HttpResponse ask(const std::string& email, const std::string& more = "") {
+    return post("/console/sign-in", "by=link&email=" + percent_encoded(email) + more);
+  }
+  /// The path of the link in the mail that leaves now; empty when none does.
+  std::string mailed_link() {
+    store_.sign_in_mails.queue_mails(now_);
+    const auto claims = store_.deliveries.claim("a", 60'000, 10, now_);
+    if (claims.empty()) return {};
+    const auto mail = store_.sign_in_mails.take(claims.front().transaction, claims.front().number, "a", now_);
+    return mail.is_obsolete ? std::string() : "/console/link/token-of-" + mail.salt;
+  }
+};
+
+// SIGN-15, CON-2
+TEST_F(MailedLinkTest, AUserAsksForALinkAndItsSessionLastsAsOthers) {
+  user("ana@example.com", {Role::approver});
+  const std::string page = get("/console/sign-in?return=/console/requests/R-1").body;
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("name=\"by\" value=\"link\">Mail me a sign-in link</button>"),
+                    HasSubstr("value=\"/console/requests/R-1\""), HasSubstr("You come back to requests/R-1."),
+                    Not(HasSubstr("Ask your administrator"))));
+  const auto asked = ask(" Ana@Example.com ", "&return=%2Fconsole%2Fgifts");
+  EXPECT_EQ(asked.status, 303);
+  EXPECT_THAT(get(header(asked, "Location")).body,
+              AllOf(HasSubstr("If this address may sign in here by link, a mail is on its way to it."),
+                    Not(HasSubstr("ana@")), Not(HasSubstr("Mail is paused"))));
+  const std::string link = mailed_link();
+  ASSERT_THAT(link, StartsWith("/console/link/token-of-"));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(get(link).status, 200) << "a scanner opens it";
+  const auto signed_in = post(link);
+  EXPECT_EQ(signed_in.status, 303);
+  EXPECT_EQ(header(signed_in, "Location"), "/console/gifts");
+  EXPECT_EQ(post(link).status, 404) << "it works once";
+  EXPECT_EQ(get("/console/gifts").status, 200);
+  EXPECT_EQ(get("/console/users").status, 404) << "the roles of the store";
+  EXPECT_THAT(get("/console/").body, Not(HasSubstr("signed in by a link of the command line")));
+  const auto sessions = store_.console_sessions.list(store::Viewer::of_command_line(), now_);
+  ASSERT_EQ(sessions.size(), 1u);
+  EXPECT_TRUE(sessions[0].is_by_mail);
+  EXPECT_EQ(sessions[0].expires_at, now_ + 12 * kHourMillis);
+  EXPECT_THAT(actions(), testing::ElementsAre("sign-in", "sign-in-link.mail"));
+  EXPECT_EQ(store_.audit.list(store::Viewer::of_command_line(), {}, 1).front().detail,
+            "by a mailed link, asked for by 192.0.2.7");
+}
+
+// SIGN-15
+TEST_F(MailedLinkTest, EveryAddressGetsTheSameAnswer) {
+  user("ana@example.com", {Role::approver});
+  const UserId gone = user("gone@example.com", {Role::approver});
+  store_.console_users.set_active(gone, false, {});
+  const auto known = ask("ana@example.com");
+  for (const char* email : {"gone@example.com", "unknown@example.com"}) {
+    const auto other = ask(email);
+    EXPECT_EQ(other.status, known.status) << email;
+    EXPECT_EQ(other.headers, known.headers) << email;
+    EXPECT_EQ(other.body, known.body) << email;
+  }
+  EXPECT_NE(mailed_link(), "");
+  EXPECT_EQ(mailed_link(), "") << "one user has asked";
+  const auto invalid = ask("ana@");
+  EXPECT_EQ(invalid.status, 422);
+  EXPECT_THAT(invalid.body, AllOf(HasSubstr("This is no e-mail address."), HasSubstr("value=\"ana@\"")));
+  EXPECT_EQ(post("/console/sign-in", "by=link&email=ana%40example.com", "https://evil.com").status, 403);
+}
+
+// SIGN-15
+TEST_F(MailedLinkTest, ALinkEndsAfterTenMinutes) {
+  user("ana@example.com", {Role::approver});
+  ask("ana@example.com");
+  const std::string link = mailed_link();
+  now_ = now_ + store::kMailedLinkMillis - 1;
+  EXPECT_EQ(get(link).status, 200);
+  now_ = now_ + 1;
+  const auto refused = post(link);
+  EXPECT_EQ(refused.status, 404);
+  EXPECT_THAT(refused.body, AllOf(HasSubstr("This link does not work"), HasSubstr("Mail me a sign-in link")));
+  EXPECT_EQ(cookie_, "");
+}
+
+// SIGN-15
+TEST_F(MailedLinkTest, RequestsAreLimitedByAddressAndByNetwork) {
+  user("ana@example.com", {Role::approver});
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(ask("ana@example.com").status, 303) << "the usual answer";
+  int mails = 0;
+  for (; !mailed_link().empty(); ++mails) {
+  }
+  EXPECT_EQ(mails, 1);
+  for (int i = 5; i < ConsoleSignIn::kMaxLinksOfNetwork; ++i)
+    EXPECT_EQ(ask("user" + std::to_string(i) + "@example.com").status, 303);
+  const auto refused = ask("unknown@example.com");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(header(refused, "Retry-After"), "600");
+  EXPECT_EQ(ask("ana@example.com").status, 429);
+  now_ = now_ + store::kMailedLinkMillis;
+  EXPECT_EQ(ask("ana@example.com").status, 303);
+}
+
+// SIGN-15
+TEST_F(MailedLinkTest, ThePageSaysThatMailIsPaused) {
+  store_.mail_pauses.begin({now_, "root", "a wrong campaign"});
+  const std::string page = get(header(ask("ana@example.com"), "Location")).body;
+  EXPECT_THAT(page, AllOf(HasSubstr("Mail is paused just now"), Not(HasSubstr("campaign"))));
+}
+
+// SIGN-15, CON-45
+TEST_F(MailedLinkTest, ANewProofIsAnotherMailedLink) {
+  quarantine("vendor", "x");
+  user("ana@example.com", {Role::operations});
+  ask("ana@example.com");
+  post(mailed_link());
+  EXPECT_THAT(get("/console/sources/vendor").body, HasSubstr("/purge\""));
+  now_ = now_ + kProofMillis + 1;
+  const std::string page = get("/console/sources/vendor").body;
+  const std::string again = "/console/sign-in?again=1&return=%2Fconsole%2Fsources%2Fvendor";
+  EXPECT_THAT(page, AllOf(Not(HasSubstr("/purge\"")), HasSubstr("/console/sign-in?again=1&amp;return=")));
+  EXPECT_THAT(get(again).body,
+              AllOf(HasSubstr("value=\"ana@example.com\""), HasSubstr("Mail me a sign-in link")));
+  EXPECT_EQ(get("/console/sign-in").status, 303) << "otherwise a session needs no form";
+}
+
+// SIGN-15, SIGN-8
+TEST_F(ConsoleTest, WithoutMailedLinksNoAddressIsTaken) {
+  EXPECT_THAT(get("/console/sign-in").body, Not(HasSubstr("name=\"email\"")));
+  EXPECT_EQ(post("/console/sign-in", "by=link&email=ana%40example.com").status, 404);
+}
+
 }  // namespace
 }  // namespace giftsync::console

@@ -19,6 +19,7 @@ using tests::FakeProvider;
 
 constexpr const char* kAdmin = "https://gifts.example.com";
 constexpr const char* kRefused = "https://gifts.example.com/console/sign-in?refused=1";
+constexpr const char* kNoRole = "https://gifts.example.com/console/sign-in?no_role=1";
 
 std::string header_of(const http::HttpResponse& response, const std::string& name, std::size_t skip = 0) {
   for (const auto& [one, value] : response.headers)
@@ -292,9 +293,9 @@ TEST_F(ProviderSignInTest, OnlyAnActiveUserWithARoleSignsIn) {
   EXPECT_EQ(last_rule(), "SIGN-5");
   store_->console_users.set_active(rose->id, true, {});
   store_->console_users.revoke(rose->id, Role::admin, {});
-  EXPECT_EQ(sign_in(), kRefused) << "no role";
+  EXPECT_EQ(sign_in(), kNoRole);
   provider_.claims.update({{"email", "new@acme.com"}, {"sub", "user-9"}});
-  EXPECT_EQ(sign_in(), kRefused) << "no user";
+  EXPECT_EQ(sign_in(), kNoRole) << "no user";
   EXPECT_FALSE(store_->console_users.find_by_email("new@acme.com").has_value());
   first_roles_ = {{.role = Role::sender, .origin = RoleOrigin::crm, .granted_by = "Standard_User"}};
   EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
@@ -319,13 +320,67 @@ TEST_F(ProviderSignInTest, ASignInGivesTheRolesOfTheCrm) {
   EXPECT_EQ(roles("rose@acme.com"), RoleSet{Role::admin});
   EXPECT_EQ(sessions_.size(), 3U);
   provider_.claims.update({{"email", "new@acme.com"}, {"sub", "user-9"}});
-  EXPECT_EQ(sign_in(), kRefused);
+  EXPECT_EQ(sign_in(), kNoRole);
   crm_roles_ = sender;
   EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
   EXPECT_EQ(roles("new@acme.com"), RoleSet{Role::sender});
   crm_roles_->clear();
-  EXPECT_EQ(sign_in(), kRefused) << "the CRM has taken the only role away";
+  EXPECT_EQ(sign_in(), kNoRole) << "the CRM has taken the only role away";
   EXPECT_EQ(last_rule(), "SIGN-5");
+}
+
+// SIGN-16
+TEST_F(ProviderSignInTest, ASignInGivesTheRolesOfTheGroups) {
+  const auto roles = [this](const std::string& email) {
+    std::string text;
+    for (const store::UserRole& one : store_->console_users.find_by_email(email)->roles)
+      text.append(to_word(one.role))
+          .append(" ")
+          .append(to_word(one.origin))
+          .append(" ")
+          .append(one.granted_by) += ";";
+    return text;
+  };
+  sso_.connections[0].groups = {
+      {"Approvers", "approver"}, {"Leads", "approver"}, {"Auditors", "auditor"}, {"Admins", "admin"}};
+  const std::string own = "admin granted ;";
+  provider_.claims["groups"] = {"Leads", "Approvers", "Sales"};
+  EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
+  EXPECT_EQ(roles("rose@acme.com"), own + "approver group Approvers;") << "beside the grant";
+  provider_.claims["groups"] = {"Auditors", "Admins"};
+  sign_in();
+  EXPECT_EQ(roles("rose@acme.com"), own + "admin group Admins;auditor group Auditors;");
+  const auto events =
+      store_->audit.list(store::Viewer::of_command_line(), {.action = "user.group-roles"}, 10);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].detail, "now admin, auditor, before approver");
+  EXPECT_EQ(events[0].actor + " " + std::string(to_word(events[0].actor_kind)), "connection acme system");
+  sign_in();
+  EXPECT_EQ(store_->audit.list(store::Viewer::of_command_line(), {.action = "user.group-roles"}, 10).size(),
+            2U)
+      << "nothing has changed";
+  provider_.claims.erase("groups");
+  EXPECT_EQ(sign_in(), "/console/gifts?status=opened") << "with the role that was granted";
+  EXPECT_EQ(roles("rose@acme.com"), own);
+  store_->console_users.revoke(store_->console_users.find_by_email("rose@acme.com")->id, Role::admin, {});
+  provider_.claims["groups"] = {"Approvers"};
+  EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
+  provider_.claims["groups"] = {"Sales"};
+  EXPECT_EQ(sign_in(), kNoRole) << "the user has left the last group";
+  EXPECT_EQ(last_rule(), "SIGN-5");
+  EXPECT_EQ(roles("rose@acme.com"), "");
+}
+
+// SIGN-16, SIGN-5
+TEST_F(ProviderSignInTest, AGroupMakesAUserAndAConnectionWithoutGroupsNone) {
+  provider_.claims.update({{"email", "new@acme.com"}, {"sub", "user-9"}, {"groups", {"Approvers"}}});
+  EXPECT_EQ(sign_in(), kNoRole);
+  EXPECT_FALSE(store_->console_users.find_by_email("new@acme.com"));
+  sso_.connections[0].groups = {{"Approvers", "approver"}};
+  EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
+  EXPECT_EQ(store_->console_users.find_by_email("new@acme.com")->role_set(), RoleSet{Role::approver});
+  sso_.connections[0].groups.clear();
+  EXPECT_EQ(sign_in(), kNoRole) << "the setting gives no role any more";
 }
 
 // SIGN-11

@@ -105,5 +105,30 @@ TEST(SenderMail, UsesTheLanguageOfThePages) {
   EXPECT_THAT(bytes_of({notice(41)}, 1, "", "es"), HasSubstr("Regalo 41: Coffee para Ada"));
 }
 
+// SIGN-15
+TEST(SignInMailText, HasTheLinkItsEndAndWhoAsked) {
+  const store::SignInMail mail{"ana@example.com", "salt", "192.0.2.7", kSent};
+  const auto composed_in = [&](const std::string& language) {
+    const sync::MailIdentity identity{.message_id = "sign_in-1.0.abc@example.com", .date = kSent};
+    return compose_sign_in_mail({mail, identity, "gifts@example.com",
+                                 "https://admin.example.com/console/link/a-token", "admin.example.com",
+                                 language});
+  };
+  const sync::OutgoingMail made = composed_in("en");
+  EXPECT_EQ(made.bytes, composed_in("en").bytes);
+  EXPECT_EQ(made.envelope_to, "ana@example.com");
+  EXPECT_EQ(made.envelope_from, "gifts@example.com");
+  std::string bytes = made.bytes;
+  for (std::size_t at = 0; (at = bytes.find("=\r\n")) != std::string::npos;) bytes.erase(at, 3);
+  EXPECT_THAT(bytes, AllOf(HasSubstr("Subject: Your link to sign in at admin.example.com"),
+                           HasSubstr("Auto-Submitted: auto-generated"),
+                           HasSubstr("\nhttps://admin.example.com/console/link/a-token\r\n"),
+                           HasSubstr(">https://admin.example.com/console/link/a-token</a>"),
+                           HasSubstr("It works once, until 15 January 2027, 08:00 UTC."),
+                           HasSubstr("from the address 192.0.2.7."), HasSubstr("ignore this mail")));
+  EXPECT_THAT(composed_in("de").bytes, HasSubstr("Ihr Link zur Anmeldung"));
+  EXPECT_THAT(composed_in("es").bytes, HasSubstr("Su enlace para iniciar"));
+}
+
 }  // namespace
 }  // namespace giftsync::mail

@@ -100,5 +100,42 @@ TEST(DeliveryRules, MailsToSendersLinkToTheConsoleOnlyWhileItIsOn) {
   EXPECT_THAT(bytes(false), testing::HasSubstr("giftsyncctl gift resend 41 --email ADDRESS"));
 }
 
+// SIGN-15
+TEST(MailedLinks, AreOnWhereNoProviderSignsPeopleIn) {
+  const auto are_on = [](bool enabled, bool sign_in, bool has_connection, config::MailLinks wanted) {
+    config::Settings settings;
+    settings.console.enabled = enabled;
+    settings.console.sign_in = sign_in;
+    settings.console.mail_links = wanted;
+    settings.sso.connections.resize(has_connection ? 1 : 0);
+    return mails_sign_in_links(settings);
+  };
+  using config::MailLinks;
+  EXPECT_TRUE(are_on(true, false, false, MailLinks::without_provider));
+  EXPECT_TRUE(are_on(true, false, true, MailLinks::without_provider)) << "the connection is not used";
+  EXPECT_TRUE(are_on(true, true, false, MailLinks::without_provider));
+  EXPECT_FALSE(are_on(true, true, true, MailLinks::without_provider));
+  EXPECT_TRUE(are_on(true, true, true, MailLinks::always));
+  EXPECT_FALSE(are_on(true, false, false, MailLinks::never));
+  EXPECT_FALSE(are_on(false, false, false, MailLinks::always)) << "there is no console";
+}
+
+// SIGN-15
+TEST(DeliveryRules, AMailedLinkHasTheTokenOfItsSalt) {
+  config::Settings settings;
+  settings.server.admin_url = "https://admin.example.com";
+  settings.email.from = "gifts@example.com";
+  const sync::LinkSigner signer("secret");
+  const sync::GiftLinks links("https://gifts.example.com", signer);
+  sync::MailIdentity identity;
+  identity.message_id = "sign_in-1@example.com";
+  std::string bytes = delivery_rules(settings, "abc", links)
+                          .compose_for_sign_in({.email = "ana@example.com", .salt = "salt"}, identity)
+                          .bytes;
+  for (std::size_t at = 0; (at = bytes.find("=\r\n")) != std::string::npos;) bytes.erase(at, 3);
+  EXPECT_THAT(bytes, testing::HasSubstr("https://admin.example.com/console/link/" +
+                                        links.sign_in_token("salt") + "\r\n"));
+}
+
 }  // namespace
 }  // namespace giftsync::wiring

@@ -134,13 +134,13 @@ TEST_P(ConsoleStore, GrantsAndRolesOfTheCrmAreKeptApart) {
   EXPECT_FALSE(store_->console_users.grant(ben, admin, event("user.grant")));
   const std::vector<UserRole> of_crm{{Role::admin, RoleOrigin::crm, "Admin", kNow},
                                      {Role::approver, RoleOrigin::crm, "Admin", kNow}};
-  EXPECT_TRUE(store_->console_users.replace_crm_roles(ben, of_crm, event("user.crm-roles")));
-  EXPECT_FALSE(store_->console_users.replace_crm_roles(ben, of_crm, event("user.crm-roles")));
+  EXPECT_TRUE(store_->console_users.replace_roles(ben, RoleOrigin::crm, of_crm, event("user.crm-roles")));
+  EXPECT_FALSE(store_->console_users.replace_roles(ben, RoleOrigin::crm, of_crm, event("user.crm-roles")));
   EXPECT_TRUE(store_->console_users.revoke(ben, Role::admin, event("user.revoke")));
   EXPECT_FALSE(store_->console_users.revoke(ben, Role::admin, event("user.revoke")));
   EXPECT_EQ(store_->console_users.find(ben)->role_set(), (RoleSet{Role::sender, Role::approver, Role::admin}))
       << "the CRM's admin stays";
-  EXPECT_TRUE(store_->console_users.replace_crm_roles(ben, {}, event("user.crm-roles")));
+  EXPECT_TRUE(store_->console_users.replace_roles(ben, RoleOrigin::crm, {}, event("user.crm-roles")));
   EXPECT_EQ(store_->console_users.find(ben)->role_set(), (RoleSet{Role::sender}));
   EXPECT_EQ(store_->audit.list(Viewer::of_command_line(), {}, 1).at(0).detail,
             "now none, before admin, approver");
@@ -451,6 +451,112 @@ TEST_P(ConsoleStore, EventsAreSearchedByTheirObject) {
     EXPECT_EQ(count(object), 2u) << object;
   for (const std::string object : {"gift:R-000004", "R-5", "R-", "4"}) EXPECT_EQ(count(object), 0u) << object;
   EXPECT_EQ(count(" "), 3u);
+}
+
+class SignInMailStore : public ConsoleStore {
+ protected:
+  void ask(const std::string& email_key, const std::string& salt, UtcMillis at = kNow) {
+    store_->sign_in_mails.add({.token_hash = "hash of " + salt,
+                               .salt = salt,
+                               .email_key = email_key,
+                               .client = "192.0.2.7",
+                               .created_at = at,
+                               .expires_at = at + kMailedLinkMillis});
+  }
+  /// The claims of the mails that are queued now.
+  std::vector<DeliveryClaim> queued(UtcMillis at = kNow) {
+    store_->sign_in_mails.queue_mails(at);
+    return store_->deliveries.claim("a", 60'000, 10, at);
+  }
+  SignInMail take(const DeliveryClaim& claim, UtcMillis at = kNow, const std::string& by = "a") {
+    return store_->sign_in_mails.take(claim.transaction, claim.number, by, at);
+  }
+  void end(const DeliveryClaim& claim, DeliveryState state) {
+    const DeliveryQueue::Sending sending{claim, "m" + std::to_string(claim.number)};
+    ASSERT_TRUE(store_->deliveries.begin_sending("a", std::span(&sending, 1), 60'000, kNow).front());
+    const DeliveryOutcome outcome{claim.transaction, claim.attempt + 1, state, kNow, "250 ok", false, {}};
+    ASSERT_EQ(store_->deliveries.finish(std::span(&outcome, 1), kNow), 1u);
+  }
+  std::optional<SignInLink> link_of(const std::string& salt) {
+    return store_->console_sessions.find_link("hash of " + salt, kNow);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, SignInMailStore,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+// SIGN-15
+TEST_P(SignInMailStore, AKnownAddressGetsOneMailAndItsLinkAppearsWithIt) {
+  const UserId ana = user("Ana@example.com");
+  ask("ana@example.com", "one");
+  ask("ana@example.com", "two", kNow + 1);
+  store_ = std::make_unique<Store>(address());  // the daemon was killed after its answer
+  const auto claims = queued();
+  ASSERT_THAT(claims, SizeIs(1));
+  EXPECT_EQ(claims[0].kind, MailKind::sign_in);
+  EXPECT_TRUE(is_sign_in_mail(claims[0].transaction));
+  EXPECT_FALSE(is_test_mail(claims[0].transaction));
+  EXPECT_FALSE(is_mail_to_sender(claims[0].transaction));
+  EXPECT_EQ(sign_in_user_of(claims[0].transaction), ana);
+  EXPECT_FALSE(link_of("two")) << "the mail has not been composed";
+  const SignInMail mail = take(claims[0]);
+  EXPECT_FALSE(mail.is_obsolete);
+  EXPECT_EQ(mail.email + " " + mail.salt + " " + mail.client, "Ana@example.com two 192.0.2.7");
+  EXPECT_EQ(mail.expires_at, kNow + 1 + kMailedLinkMillis);
+  ASSERT_TRUE(link_of("two"));
+  EXPECT_TRUE(link_of("two")->is_by_mail);
+  EXPECT_EQ(link_of("two")->user, ana);
+  EXPECT_FALSE(link_of("one"));
+  EXPECT_EQ(take(claims[0]).salt, "two") << "again, as after the sender's fault";
+  EXPECT_THAT(actions(), ElementsAre("sign-in-link.mail", "user.create")) << "one event";
+  EXPECT_EQ(store_->audit.list(Viewer::of_command_line(), {}, 1).front().detail, "asked for by 192.0.2.7");
+  EXPECT_THAT(store_->deliveries.list({DeliveryState::queued}, 10), IsEmpty()) << "no list has it";
+  end(claims[0], DeliveryState::accepted);
+  EXPECT_THAT(queued(), IsEmpty());
+  ask("ana@example.com", "three", kNow + 2);
+  const auto next = queued();
+  ASSERT_THAT(next, SizeIs(1));
+  EXPECT_EQ(next[0].number, 2);
+  EXPECT_EQ(take(next[0]).salt, "three");
+}
+
+// SIGN-15
+TEST_P(SignInMailStore, AUsedLinkIsNotStoredAgainByARepeatOfItsMail) {
+  user("ana@example.com");
+  ask("ana@example.com", "one");
+  auto claim = queued().at(0);
+  take(claim);
+  end(claim, DeliveryState::uncertain);
+  const ConsoleSession session = session_of({}, "session");
+  ASSERT_TRUE(store_->console_sessions.create_by_link("hash of one", "", session, event("sign-in"), kNow));
+  claim.message_id = "m1";
+  EXPECT_EQ(take(claim, kNow, "").salt, "one") << "the same bytes";
+  EXPECT_EQ(take(claim).salt, "one") << "by a sender whose claim has ended";
+  EXPECT_FALSE(link_of("one"));
+}
+
+// SIGN-15
+TEST_P(SignInMailStore, OthersGetNoMailAndTheirRequestsEnd) {
+  const UserId gone = user("gone@example.com");
+  store_->console_users.set_active(gone, false, event("user.deactivate"));
+  user("none@example.com", {});
+  const UserId group = user("group@example.com");
+  store_->console_users.replace_roles(group, RoleOrigin::group, {{Role::admin, RoleOrigin::group, "g", kNow}},
+                                      event("user.group-roles"));
+  for (const std::string name : {"gone", "none", "group", "unknown"}) ask(name + "@example.com", name);
+  EXPECT_THAT(queued(), IsEmpty());
+  const UserId late = user("late@example.com");
+  ask("late@example.com", "late");
+  EXPECT_THAT(queued(kNow + kMailedLinkMillis), IsEmpty()) << "the link would have ended";
+  const auto claim = queued().at(0);
+  EXPECT_TRUE(take(claim, kNow + kMailedLinkMillis).is_obsolete) << "it waited too long for the relay";
+  EXPECT_FALSE(link_of("late"));
+  store_->console_users.set_active(late, false, event("user.deactivate"));
+  EXPECT_TRUE(take(claim).is_obsolete);
+  EXPECT_FALSE(link_of("late"));
+  store_->sign_in_mails.prune(kNow + kMailedLinkMillis + 1);
+  EXPECT_EQ(scalar("SELECT cast(count(*) AS text) FROM sign_in_request"), "0");
 }
 
 }  // namespace

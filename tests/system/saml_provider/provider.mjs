@@ -1,6 +1,7 @@
 // A real SAML 2.0 identity provider (samlp) over TLS on loopback. It signs in ana@acme.example at once.
 // Usage: node provider.mjs TLS_KEY.pem TLS_CERT.pem PORT SIGNING_KEY.pem SIGNING_CERT.pem POST_BACK_URL [SIGNS]:
-// prints "ready" when it listens. Its sign-in page is /sso. SIGNS is assertion, response or both.
+// prints "ready" when it listens. Its sign-in page is /sso. SIGNS is assertion, response or both. POST /groups?A,B puts the user
+// into these groups, which its attribute http://schemas.passportjs.com/groups names.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import samlp from 'samlp';
@@ -12,6 +13,7 @@ const user = {
   name: { givenName: 'Ana', familyName: 'Lima' },
   emails: [{ value: 'ana@acme.example' }],
 };
+let groups;
 const signIn = samlp.auth({
   issuer: 'https://idp.example.com/metadata',
   key: readFileSync(key),
@@ -23,12 +25,17 @@ const signIn = samlp.auth({
   signResponse: signs !== 'assertion',
   signatureAlgorithm: 'rsa-sha256',
   digestAlgorithm: 'sha256',
-  getUserFromRequest: () => user,
+  getUserFromRequest: () => (groups ? { ...user, groups } : user),
   getPostURL: (_audience, _request, _req, callback) => callback(null, postBack),
 });
 
 createServer({ key: readFileSync(tlsKey), cert: readFileSync(tlsCert) }, (req, res) => {
   const url = new URL(req.url, `https://localhost:${port}`);
+  if (req.method === 'POST' && url.pathname === '/groups') {
+    groups = decodeURIComponent(url.search.slice(1)).split(',');
+    res.end('changed\n');
+    return;
+  }
   if (url.pathname !== '/sso') {
     res.writeHead(404).end();
     return;

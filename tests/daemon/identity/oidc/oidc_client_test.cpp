@@ -495,5 +495,78 @@ TEST(OidcClient, ListsTheRulesThatHold) {
             "OIDC-12 ");
 }
 
+struct GroupsCase {
+  const char* name;
+  const char* outcome;  ///< the known groups, or the rule that refuses
+  std::function<void(FakeProvider&)> change;
+};
+
+std::string groups_outcome(const GroupsCase& one, const std::string& claim, int* userinfo_requests) {
+  FakeProvider provider;
+  one.change(provider);
+  SignIn sign_in(provider);
+  sign_in.connection.groups = {{"Approvers", "approver"}, {"Admins", "admin"}};
+  sign_in.connection.groups_claim = claim;
+  const auto identity = sign_in.run();
+  *userinfo_requests = provider.requests[provider.issuer + "/me"];
+  if (!identity) return identity.error().rule;
+  std::string text;
+  for (const std::string& group : identity->groups) text += group + " ";
+  return text;
+}
+
+// OIDC-13, OIDC-7
+TEST(OidcGroups, AreThoseOfTheSettingThatTheClaimNames) {
+  const auto claim = [](const json& value) {
+    return [value](FakeProvider& provider) { provider.claims["groups"] = value; };
+  };
+  for (const GroupsCase& one : std::initializer_list<GroupsCase>{
+           {"in the order of the setting", "Approvers Admins ", claim({"Sales", "Admins", "Approvers"})},
+           {"one text", "Admins ", claim("Admins")},
+           {"compared exactly", "", claim({"admins", "Admins ", "/Admins"})},
+           {"none", "", claim(json::array())},
+           {"no list of texts", "OIDC-13", claim({"Admins", 7})},
+           {"an object", "OIDC-13", claim({{"Admins", true}})},
+           {"no claim", "", [](FakeProvider&) {}},
+           {"in the userinfo alone", "Admins ",
+            [](FakeProvider& provider) { provider.userinfo["groups"] = {"Admins"}; }},
+           {"in both: the token counts", "Approvers ",
+            [](FakeProvider& provider) {
+              provider.claims["groups"] = {"Approvers"};
+              provider.userinfo["groups"] = {"Admins"};
+            }},
+           {"too many for the token", "OIDC-13",
+            [](FakeProvider& provider) {
+              provider.claims["_claim_names"] = {{"groups", "src1"}};
+              provider.claims["_claim_sources"] = {{"src1", {{"endpoint", "https://graph.example.com/"}}}};
+            }},
+           {"too many for the token, in the implicit form", "OIDC-13",
+            [](FakeProvider& provider) { provider.claims["hasgroups"] = true; }},
+           {"another claim has too many", "", [](FakeProvider& provider) {
+              provider.claims["_claim_names"] = {{"addresses", "src1"}};
+            }}}) {
+    int userinfo_requests = 0;
+    EXPECT_EQ(groups_outcome(one, "groups", &userinfo_requests), one.outcome) << one.name;
+  }
+  int userinfo_requests = 0;
+  const GroupsCase roles{"", "", [](FakeProvider& provider) { provider.claims["roles"] = {"Admins"}; }};
+  EXPECT_EQ(groups_outcome(roles, "roles", &userinfo_requests), "Admins ");
+  EXPECT_EQ(userinfo_requests, 0) << "the token has all";
+  EXPECT_EQ(groups_outcome(roles, "groups", &userinfo_requests), "");
+  EXPECT_EQ(userinfo_requests, 1);
+}
+
+// OIDC-13: the address of the token stays, whatever the userinfo endpoint says of it.
+TEST(OidcGroups, OfTheUserinfoComeWithoutItsAddress) {
+  FakeProvider provider;
+  provider.userinfo = {{"sub", "user-1"}, {"email", "eve@acme.com"}, {"groups", {"Admins"}}};
+  SignIn sign_in(provider);
+  sign_in.connection.groups = {{"Admins", "admin"}};
+  const auto identity = sign_in.run();
+  ASSERT_TRUE(identity);
+  EXPECT_EQ(identity->address, "rose@acme.com");
+  EXPECT_EQ(identity->groups, std::vector<std::string>{"Admins"});
+}
+
 }  // namespace
 }  // namespace giftsync::oidc

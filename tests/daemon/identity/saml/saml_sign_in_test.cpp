@@ -76,6 +76,38 @@ TEST_F(SamlSignInTest, ARefusedResponseUsesNothingUp) {
   EXPECT_THAT(seen_, IsEmpty());
 }
 
+// SAML-25
+TEST_F(SamlSignInTest, GroupsAreThoseOfTheSettingThatTheAttributesName) {
+  connection_.settings.groups = {{"Approvers", "approver"}, {"Admins", "admin"}};
+  const auto groups = [this](const std::string& attributes) {
+    const auto identity = complete(response_.signed_xml(*signer_, "<saml:AttributeStatement>",
+                                                        "<saml:AttributeStatement>" + attributes));
+    seen_.clear();
+    if (!identity) return identity.error().rule;
+    std::string text;
+    for (const std::string& group : identity->groups) text += group + " ";
+    return text;
+  };
+  const auto attribute = [](const std::string& name, const std::vector<std::string>& values) {
+    std::string xml = "<saml:Attribute Name=\"" + name + "\">";
+    for (const std::string& value : values) xml += "<saml:AttributeValue>" + value + "</saml:AttributeValue>";
+    return xml + "</saml:Attribute>";
+  };
+  EXPECT_EQ(groups(""), "");
+  EXPECT_EQ(groups(attribute("groups", {"Sales", " Admins\n", "Approvers"})), "Approvers Admins ");
+  EXPECT_EQ(groups(attribute("groups", {"Admins"}) + attribute("groups", {"Approvers"})), "Approvers Admins ")
+      << "one attribute for each group";
+  EXPECT_EQ(groups(attribute("member", {"Admins"}) + attribute("groups", {"admins"})), "");
+  EXPECT_EQ(groups(attribute("groups", {"<saml:b>Admins</saml:b>"})), "SAML-25");
+  const std::string link =
+      attribute("http://schemas.microsoft.com/claims/groups.link", {"https://graph.example.com/"});
+  EXPECT_EQ(groups(link), "SAML-25") << "too many groups";
+  connection_.settings.groups_claim = "member";
+  EXPECT_EQ(groups(attribute("member", {"Admins"})), "Admins ");
+  connection_.settings.groups.clear();
+  EXPECT_EQ(groups(link), "") << "no group counts";
+}
+
 // SAML-16
 TEST_F(SamlSignInTest, WithoutAPendingAttemptNothingOfTheResponseCounts) {
   const std::string xml = response_.signed_xml(*signer_);
