@@ -235,6 +235,8 @@ void Workers::start(const StartOptions& options) {
     log_event(LogEvent::settings_warning, *warning);
   switch_feed();  // before what changes gifts
   store::Store& store = shared_.store;
+  // While this thread alone uses the store: later the question would need a connection of its own.
+  const bool has_upgrade = store::background_work(wiring::store_dsn(shared_.settings.store)).remaining > 0;
   store.deliveries.release_leases(options.ended_owners);
   sync_.release_leases(options.ended_owners);
   store.sources.release_leases(options.ended_owners);
@@ -280,7 +282,7 @@ void Workers::start(const StartOptions& options) {
   start_alerts(options);
   sources_.start_polls(options.owner);
   webhooks_.start({options.owner, options.ended_owners, options.should_yield});
-  if (store::background_work(wiring::store_dsn(shared_.settings.store)).remaining > 0) {
+  if (has_upgrade) {
     // The start's own writes go first: those of SQLite would wait for an index.
     upgrade_failed_at_ = system_now() - (kUpgradeRetryMillis - kUpgradeIntervalMillis);
     start_worker(upgrade, {"upgrade", kUpgradeIntervalMillis,

@@ -1,6 +1,7 @@
 #include "sync/feed_step.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,7 +56,7 @@ class Publication {
     const std::int64_t version = marked.gift.transaction.version + (made_.folded ? 1 : 0);
     made_.published = state_of(folded, version);
     add_reached(folded);
-    if (made_.events.empty()) add_other();
+    if (made_.events.empty()) add_other(folded);
   }
 
   store::GiftPublication take() { return std::move(made_); }
@@ -72,21 +73,21 @@ class Publication {
     for (std::size_t i = 0; i < reached.size(); ++i) {
       times[reached[i]] = folded.times[reached[i]];
       const bool is_last = i + 1 == reached.size() && !is_untimed;
-      add(type_of(reached[i]), is_last ? folded.status : status_of(times));
+      add(type_of(reached[i]), is_last ? folded.status : status_of(times), folded.times[reached[i]]);
     }
-    if (is_untimed && !reached.empty()) add(type_of(folded.status), folded.status);
+    if (is_untimed && !reached.empty()) add(type_of(folded.status), folded.status, std::nullopt);
   }
 
-  void add_other() {
+  void add_other(const FoldedStatus& folded) {
     const Status now = made_.published.status;
     const bool is_new_status = now != before_.status && !has_lost_status(before_, made_.published);
     if (is_new_status)
-      add(type_of(now), now);
+      add(type_of(now), now, folded.times[now]);
     else if (now != before_.status || made_.published.version > before_.version || marked_.is_silent)
-      add(FeedEventType::gift_updated, now);
+      add(FeedEventType::gift_updated, now, std::nullopt);
   }
 
-  void add(FeedEventType type, Status after) {
+  void add(FeedEventType type, Status after, std::optional<UtcMillis> occurred_at) {
     const store::GiftRequest& request = marked_.gift.request;
     store::FeedEvent event;
     event.type = type;
@@ -97,6 +98,7 @@ class Publication {
     event.status_after = to_word(after);
     event.version = made_.published.version;
     event.is_test = marked_.gift.transaction.is_test;
+    event.occurred_at = occurred_at;
     made_.events.push_back(std::move(event));
     status_ = after;
   }

@@ -20,7 +20,7 @@ namespace giftsync::sync {
 /// The events about one gift whose changes come to `folded`: gift.sent if it was made; one for each status
 /// that it did not have when something of it was last published, by their times; one for its present status
 /// if it changed without such a time; gift.updated for any other change. No event if nothing has changed.
-/// Pure.
+/// Each has the time of the status that its type names, if there is one. Pure.
 store::GiftPublication publication_of(const store::MarkedGift& marked, const FoldedStatus& folded);
 
 /// The id of an event for its readers, the same each time: "evt_1796043483_17" (API-12, HOOK-1). Pure.

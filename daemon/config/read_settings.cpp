@@ -41,8 +41,14 @@ std::string default_settings_path() {
 
 namespace {
 
-SettingsReading faulty_reading(std::vector<std::string> faults) {
+std::filesystem::path absolute_path(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal();
+}
+
+/// Of a file without any value.
+SettingsReading faulty_reading(const std::string& path, std::vector<std::string> faults) {
   SettingsReading reading;
+  reading.settings.file = absolute_path(path).string();
   reading.faults = std::move(faults);
   reading.has_store = false;
   return reading;
@@ -76,9 +82,10 @@ bool is_world_readable(const std::string& path) {
 }
 
 SettingsReading reading_of(const std::string& text, const std::string& path) {
-  const std::filesystem::path absolute = std::filesystem::absolute(path).lexically_normal();
+  const std::filesystem::path absolute = absolute_path(path);
   const YamlDocument document = read_yaml(text);
-  if (!document.faults.empty()) return faulty_reading(to_unexpected(document.faults, path).value().lines);
+  if (!document.faults.empty())
+    return faulty_reading(path, to_unexpected(document.faults, path).value().lines);
   ParsedConfig parsed = parse_config(document.root, absolute.parent_path());
   cross_check(parsed, absolute.parent_path());
   SettingsReading reading;
@@ -133,7 +140,7 @@ tl::expected<Settings, SettingsFaults> read_settings(const std::string& path) {
 
 SettingsReading read_settings_despite_faults(const std::string& path) {
   auto text = read_text(path);
-  if (!text) return faulty_reading(std::move(text.error().lines));
+  if (!text) return faulty_reading(path, std::move(text.error().lines));
   SettingsReading reading = reading_of(*text, path);
   if (contains_secret(reading.settings) && is_world_readable(path))
     reading.settings.warnings.push_back(fmt::format(

@@ -118,6 +118,7 @@ Json feed_event_json(const store::FeedEvent& event, std::int64_t epoch) {
   if (kind == "request_record") json["request_record_id"] = event.record;
   json["change"] = {{"from", optional_text(event.status_before)}, {"to", optional_text(event.status_after)}};
   if (kind == "gift") json["change"]["version"] = event.version;
+  if (event.occurred_at) json["change"]["occurred_at"] = to_rfc3339(*event.occurred_at);
   return json;
 }
 

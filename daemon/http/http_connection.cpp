@@ -194,6 +194,7 @@ void HttpConnection::read_decrypted() {
   const auto [outcome, count] = tls_->read(context_.buffer.get(), ConnectionContext::kBufferBytes);
   switch (outcome) {
     case TlsOutcome::done:
+      keep_tls_buffers();
       return take({context_.buffer.get(), count});
     case TlsOutcome::wants_read:
       return await_bytes();
@@ -205,6 +206,14 @@ void HttpConnection::read_decrypted() {
       log_debug(fmt::format("TLS connection of {} ended: {}", peer_text_, tls_->fault()));
       return close();
   }
+}
+
+/// Once it has sent something: a crowd of handshakes keeps nothing.
+void HttpConnection::keep_tls_buffers() {
+  if (has_tls_buffers_ || context_.tls_buffers == ConnectionContext::kMaxTlsBuffers) return;
+  tls_->keep_buffers();
+  has_tls_buffers_ = true;
+  ++context_.tls_buffers;
 }
 
 void HttpConnection::read() {
@@ -607,6 +616,7 @@ void HttpConnection::close() {
   state_ = State::closed;
   deadline_ = DeadlineSweep::kNever;
   context_.deadlines.remove(*this);
+  if (std::exchange(has_tls_buffers_, false)) --context_.tls_buffers;
   release_body();
   response_ = {};  // may refer to what the service uses
   service_.reset();

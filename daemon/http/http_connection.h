@@ -58,6 +58,9 @@ class HandlerPools {
 /// Shared by all connections of one server and outlives them.
 struct ConnectionContext {
   static constexpr std::size_t kBufferBytes = 16 * 1024;
+  /// So many TLS connections keep their memory for records until they end, 4 MB in all; those beyond take it
+  /// for each request, and meet the allocator's locks with pieces of 17 KB.
+  static constexpr std::size_t kMaxTlsBuffers = 128;
 
   boost::asio::io_context& io;
   const CurrentService& service;
@@ -69,6 +72,7 @@ struct ConnectionContext {
   RequestIds request_ids = {};
   HttpDate date = {};
   std::unique_ptr<char[]> buffer{new char[kBufferBytes]};
+  std::size_t tls_buffers = 0;  ///< connections that keep their memory for records
 
   /// Counts a request that is answered with 503 because of `reason`; logs the first one and once a minute.
   void record_overload(std::string_view reason);
@@ -113,6 +117,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void await(boost::asio::ip::tcp::socket::wait_type what);
   void read();
   void read_decrypted();
+  void keep_tls_buffers();
   bool begins_in_plain_text();
   void shake_hands();
   void take_handshake(TlsOutcome outcome, Clock::time_point until);
@@ -170,7 +175,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   RequestPlan plan_;
   State state_ = State::idle;
   bool is_reading_ = false;  ///< a wait for bytes is pending
-  bool closes_ = false;      ///< after the response in progress
+  bool has_tls_buffers_ = false;
+  bool closes_ = false;  ///< after the response in progress
   bool is_chunked_ = false;
   std::optional<Clock::time_point> complete_at_;  ///< when the request in progress was; empty before
   bool write_wants_read_ = false;                 ///< TLS has to read before it can write

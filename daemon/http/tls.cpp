@@ -167,6 +167,10 @@ bool TlsSession::has_unread() const {
   return stopped_early_ || (!socket_->is_drained && SSL_has_pending(socket_->ssl) == 1);
 }
 
+void TlsSession::keep_buffers() {
+  SSL_clear_mode(socket_->ssl, SSL_MODE_RELEASE_BUFFERS);
+}
+
 void TlsSession::end() {
   ERR_clear_error();
   if (SSL_is_init_finished(socket_->ssl) == 1) SSL_shutdown(socket_->ssl);

@@ -57,6 +57,8 @@ class TlsSession {
   bool is_1_3() const;
   /// Whether read() may have more without waiting for the socket.
   bool has_unread() const;
+  /// From now on its memory for records, 34 KB, stays: else each request takes and gives it back twice.
+  void keep_buffers();
   /// Tells the client that no more comes. Not while a write() has to be repeated.
   void end();
   /// Why the last call was broken, for a log: "no shared cipher".

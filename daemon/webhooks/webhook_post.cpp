@@ -66,6 +66,7 @@ std::string event_body(std::int64_t epoch, const store::FeedEvent& event, const 
   const std::string type(to_word(event.type));
   if (type.starts_with("gift.")) {
     data["change"]["version"] = event.version;
+    if (event.occurred_at) data["change"]["occurred_at"] = to_rfc3339(*event.occurred_at);
     data["recipient_transaction_id"] = event.object;
     data["gift"] = gift == nullptr ? Json(nullptr) : gift_json(*gift);
   } else {

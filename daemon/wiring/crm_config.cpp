@@ -89,14 +89,14 @@ CrmCheck check_crm(const config::Settings& settings) {
           std::move(report.order_warnings), std::move(report.deletion_marks)};
 }
 
-std::vector<std::string> crm_user_faults(const config::Settings& settings) {
-  const std::string& owner = settings.crm.fallback_owner;
-  const auto& aliases = settings.crm.sender_aliases;
-  if (owner.empty() && aliases.empty()) return {};
-  const std::unique_ptr<crm::Crm> crm = make_crm(settings);
+namespace {
+
+std::vector<std::string> unusable_users(crm::Crm& crm, const config::CrmSettings& settings) {
+  const std::string& owner = settings.fallback_owner;
+  const auto& aliases = settings.sender_aliases;
   std::vector<std::string> faults;
   if (!owner.empty()) {
-    const auto user = crm->directory().find_users_by_id(std::span(&owner, 1)).front();
+    const auto user = crm.directory().find_users_by_id(std::span(&owner, 1)).front();
     if (!user || !user->active)
       faults.push_back(fmt::format("crm.fallback_owner: {}; name the Id of an active user",
                                    user ? fmt::format("the user {} is not active in the CRM", owner)
@@ -105,7 +105,7 @@ std::vector<std::string> crm_user_faults(const config::Settings& settings) {
   std::vector<std::string> keys;
   for (const auto& [alias, address] : aliases) keys.push_back(address);
   const auto users =
-      keys.empty() ? std::vector<std::vector<crm::CrmUser>>() : crm->directory().find_users_by_email(keys);
+      keys.empty() ? std::vector<std::vector<crm::CrmUser>>() : crm.directory().find_users_by_email(keys);
   for (std::size_t i = 0; i < users.size(); ++i) {
     if (std::ranges::any_of(users[i], &crm::CrmUser::active)) continue;
     faults.push_back(
@@ -114,6 +114,20 @@ std::vector<std::string> crm_user_faults(const config::Settings& settings) {
                     aliases[i].second, aliases[i].first));
   }
   return faults;
+}
+
+}  // namespace
+
+std::vector<std::string> crm_user_faults(const config::Settings& settings) {
+  const config::CrmSettings& crm = settings.crm;
+  if (crm.fallback_owner.empty() && crm.sender_aliases.empty()) return {};
+  try {
+    return unusable_users(*make_crm(settings), crm);
+  } catch (const DependencyError& fault) {
+    return {fmt::format("{}: whether the CRM has these users is not known: {}; correct that, and check again",
+                        crm.fallback_owner.empty() ? "crm.sender_aliases" : "crm.fallback_owner",
+                        fault.what())};
+  }
 }
 
 std::vector<std::string> CrmCheck::warnings() const {

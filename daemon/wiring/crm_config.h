@@ -64,7 +64,8 @@ struct CrmCheck {
 CrmCheck check_crm(const config::Settings& settings);
 
 /// What the CRM says against crm.fallback_owner and crm.sender_aliases, a sentence each (SYNC-78). Asks only
-/// where one is set: users come and go, so a start does not. Throws DependencyError.
+/// where one is set: users come and go, so a start does not. A CRM that does not say it is a fault too, so
+/// that what a check has found before is not lost.
 std::vector<std::string> crm_user_faults(const config::Settings& settings);
 
 /// Number of rows in an external CRM's gift-record table with an invalid Transaction Id; 0 in the managed

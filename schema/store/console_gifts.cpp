@@ -261,13 +261,15 @@ SentPart part_of_sent(soci::session& session, const ConsoleGiftFilter& filter,
   SentPart part{sent_below("t.", from),
                 end_of_sent(session, from, filter.sent_since, static_cast<std::size_t>(budget))};
   if (part.end) {
-    // It is not before `since`; with both, a search may begin at the earlier of them.
     part.conditions.add("(t.sent_at, t.id) >= (:sent_end, :id_end)", "sent_end",
                         std::to_string(part.end->sent_at.value));
     part.conditions.bind("id_end", std::to_string(part.end->id.value));
-  } else if (filter.sent_since) {
-    part.conditions.add("t.sent_at >= :since", "since", std::to_string(filter.sent_since->value));
   }
+  // PostgreSQL knows how few gifts are between two times, but not between two pairs: it would read all
+  // requests rather than those of so many gifts.
+  part.conditions.add("t.sent_at <= :latest", "latest", std::to_string(from.sent_at.value));
+  const std::optional<UtcMillis> earliest = part.end ? std::optional(part.end->sent_at) : filter.sent_since;
+  if (earliest) part.conditions.add("t.sent_at >= :earliest", "earliest", std::to_string(earliest->value));
   return part;
 }
 

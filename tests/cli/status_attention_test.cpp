@@ -433,6 +433,7 @@ TEST(RefusedStatus, ShowsTheDaemonAlthoughStoreOrSettingsCannotBeUsed) {
     EXPECT_EQ(json["needs_attention"].size(), 1U);
     EXPECT_FALSE(json["refusal"].empty());
     EXPECT_TRUE(json["daemon"].contains("state"));
+    EXPECT_EQ(json["settings"]["file"], cli.path("giftsyncd.yaml"));
   }
 }
 

@@ -71,6 +71,26 @@ TEST_F(CrmCheckCommandTest, VerifiesTheFallbackOwnerAndTheAddressesBehindAliases
   EXPECT_FALSE(tests::parse_json(cli_.run({"crm", "check", "--json"}).out)["good"].get<bool>());
 }
 
+// SYNC-78
+TEST_F(CrmCheckCommandTest, TellsWhatItFoundAlthoughTheUsersCannotBeRead) {
+  write_settings("", "  fallback_owner: " + user_ + "\n");
+  const Json body = Json::array({{{"errorCode", "REQUEST_LIMIT_EXCEEDED"}, {"message", "used up"}}});
+  server_.with_org([&](Org& org) {
+    org.faults().add({{"kind", "answer"},
+                      {"status", 403},
+                      {"content_type", "application/json"},
+                      {"body", body.dump()},
+                      {"path", "/composite"},
+                      {"skip", 2}});  // those of the org's description
+  });
+  const auto result = cli_.run({"crm", "check"});
+  EXPECT_EQ(result.code, 78) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("mode guarded"), HasSubstr("API calls: "),
+                                HasSubstr("fault   crm.fallback_owner: whether the CRM has these users is "
+                                          "not known: "),
+                                HasSubstr("REQUEST_LIMIT_EXCEEDED")));
+}
+
 TEST_F(CrmCheckCommandTest, HasTheSameAsData) {
   const Json json = tests::parse_json(cli_.run({"crm", "check", "--json"}).out);
   EXPECT_EQ(json["good"], true);

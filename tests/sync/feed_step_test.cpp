@@ -48,6 +48,15 @@ std::vector<std::string> texts(const std::vector<store::FeedEvent>& events) {
   return all;
 }
 
+/// "gift.opened 20": milliseconds after it was sent; "gift.opened -" without a time.
+std::vector<std::string> timed(const std::vector<store::FeedEvent>& events) {
+  std::vector<std::string> all;
+  for (const store::FeedEvent& event : events)
+    all.push_back(std::string(to_word(event.type)) + " " +
+                  (event.occurred_at ? std::to_string(event.occurred_at->value - kSent.value) : "-"));
+  return all;
+}
+
 /// The gift as the store has it after the publication.
 MarkedGift after(MarkedGift marked, const store::GiftPublication& made) {
   marked.published = made.published;
@@ -82,6 +91,7 @@ TEST(FeedStep, AStatusWithoutATimeHasItsEvent) {
   const store::GiftPublication made = publication(marked);
   EXPECT_THAT(texts(made.events), ElementsAre("gift.sent >sent 2", "gift.delivered sent>delivered 2",
                                               "gift.redeemed delivered>redeemed 2"));
+  EXPECT_THAT(timed(made.events), ElementsAre("gift.sent 0", "gift.delivered 10", "gift.redeemed -"));
   marked = after(marked, made);
   EXPECT_THAT(texts(publication(marked).events), IsEmpty());
   marked.spans.push_back(span(Status::opened, 20));
@@ -109,6 +119,26 @@ TEST(FeedStep, ALateStatusHasItsEventAndThePresentStatusStays) {
   marked = after(marked, publication(marked));
   marked.spans.push_back(span(Status::delivered, 10));
   EXPECT_THAT(texts(publication(marked).events), ElementsAre("gift.delivered opened>opened 3"));
+  EXPECT_THAT(timed(publication(marked).events), ElementsAre("gift.delivered 10"));
+}
+
+// API-11
+TEST(FeedStep, AnEventHasTheTimeOfTheStatusThatItsTypeNames) {
+  MarkedGift marked = gift();
+  marked.spans = {span(Status::delivered, 20)};
+  marked = after(marked, publication(marked));
+  marked.spans.push_back(span(Status::undelivered, 10));
+  EXPECT_THAT(timed(publication(marked).events), ElementsAre("gift.undelivered 10"));
+  marked.spans = {span(Status::redeemed, 40)};
+  marked = after(marked, publication(marked));
+  marked.spans.push_back(span(Status::donated, 30));
+  EXPECT_THAT(timed(publication(marked).events), ElementsAre("gift.donated 30"));
+  marked = after(marked, publication(marked));
+  marked.spans.pop_back();
+  EXPECT_THAT(timed(publication(marked).events), ElementsAre("gift.redeemed 40")) << "the donation is voided";
+  marked.is_silent = true;
+  marked.spans.push_back(span(Status::donated, 30));
+  EXPECT_THAT(timed(publication(marked).events), ElementsAre("gift.updated -"));
 }
 
 // API-11
@@ -118,6 +148,7 @@ TEST(FeedStep, AStatusThatComesAgainHasAnEvent) {
   marked = after(marked, publication(marked));
   marked.spans[0].latest = kSent + 30;
   EXPECT_THAT(texts(publication(marked).events), ElementsAre("gift.delivered undelivered>delivered 3"));
+  EXPECT_THAT(timed(publication(marked).events), ElementsAre("gift.delivered 30"));
 }
 
 // API-11
@@ -160,7 +191,8 @@ TEST(FeedStep, OfAnOlderGiftWhatWasReceivedBeforeCountsAsPublished) {
 }
 
 // API-11: each status that a gift comes to is published once, and the last event names its status, however
-// the changes are split into steps and which worker folds them first.
+// the changes are split into steps and which worker folds them first. Who folds the events by their times has
+// the gift's status and times.
 TEST(FeedStep, PublishesEachStatusOnceInAnySplit) {
   std::mt19937 random(7);
   const auto below = [&](std::size_t end) {
@@ -210,6 +242,14 @@ TEST(FeedStep, PublishesEachStatusOnceInAnySplit) {
       EXPECT_GE(types.count(static_cast<FeedEventType>(status)), 1u)
           << "round " << round << ": " << to_word(status);
     }
+    std::vector<store::ChangeSpan> followed;
+    for (const store::FeedEvent& event : all) {
+      if (event.type == FeedEventType::gift_updated || event.type == FeedEventType::gift_sent) continue;
+      ASSERT_TRUE(event.occurred_at) << "round " << round << ": " << to_word(event.type);
+      followed.push_back(span(static_cast<Status>(event.type), event.occurred_at->value - kSent.value));
+    }
+    EXPECT_EQ(fold(kSent, followed).status, folded.status) << "round " << round;
+    EXPECT_EQ(fold(kSent, followed).times, folded.times) << "round " << round;
   }
 }
 

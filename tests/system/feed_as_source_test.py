@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """A second giftsync follows the events of a first one, by the settings of docs/operations/sources.md with this test's address and
-interval, and ends with its statuses: over kills of both, a cursor that has expired, and events that are gone.
+interval, and ends with its statuses and their times: over reports that come late, kills of both, a cursor that has expired, and events
+that are gone.
 
-covers: API-12 SRC-64 SRC-65
+covers: API-11 API-12 SRC-64 SRC-65
 """
 import datetime
 import json
@@ -16,7 +17,7 @@ from http_client import Client
 PAGE = daemon_fixture.ROOT / "docs" / "operations" / "sources.md"
 GIFTS = 16
 FEED = "feed: { enabled: true }\n"
-REACHED = "SELECT DISTINCT transaction_id, status FROM change_log WHERE status <> 'sent'"
+REACHED = "SELECT DISTINCT transaction_id, status, occurred_at FROM change_log WHERE status <> 'sent'"
 STATUS = "SELECT id, status FROM recipient_transaction"
 
 
@@ -51,10 +52,10 @@ class FeedAsSource(daemon_fixture.DaemonTestCase):
                               "'2026-01-02T00:00:00.000Z')")
         return ids
 
-    def report(self, *changes):
-        """At the first one, with the present time."""
-        now = datetime.datetime.now(datetime.timezone.utc).isoformat()
-        lines = [json.dumps({"recipient_transaction_id": number, "status": status, "occurred_at": now}) for number, status in changes]
+    def report(self, *changes, minutes_ago=0):
+        """At the first one."""
+        time = (datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(minutes=minutes_ago)).isoformat()
+        lines = [json.dumps({"recipient_transaction_id": number, "status": status, "occurred_at": time}) for number, status in changes]
         self.first.ctl("change", "import", self.first.write("changes.ndjson", "\n".join(lines) + "\n"))
 
     def wait_mirrored(self):
@@ -73,6 +74,14 @@ class FeedAsSource(daemon_fixture.DaemonTestCase):
         self.second.ctl("backfill", "gift-records")
         self.report(*((number, "opened") for number in ids[2:10]))
         self.wait_mirrored()
+
+        # The deliveries and the redemption have their events already.
+        self.report((ids[13], "redeemed"))
+        self.wait_mirrored()
+        self.report((ids[13], "donated"), (ids[14], "undelivered"), minutes_ago=5)
+        self.wait_mirrored()
+        statuses = dict(self.second.query(STATUS))
+        self.assertEqual((statuses[ids[13]], statuses[ids[14]]), ("donated", "delivered"))
 
         self.report(*((number, "redeemed") for number in ids[2:5]))
         self.second.kill()

@@ -74,6 +74,9 @@ struct FeedEvent {
   std::int64_t version = 0;  ///< of a gift, after the change; else 0
   UtcMillis recorded_at{};   ///< by the database's clock; never below that of the event before
   bool is_test = false;
+  /// Of the status that the type of a gift's event names, as the gift had it then. Null: the type names none,
+  /// its time is not known, or a former version made the event.
+  std::optional<UtcMillis> occurred_at = std::nullopt;
 };
 
 // One field a line.
@@ -90,7 +93,8 @@ inline constexpr auto kFeedEventFields = record_fields(
     field<&FeedEvent::status_after>("status_after"),
     field<&FeedEvent::version>("version"),
     field<&FeedEvent::recorded_at>("recorded_at"),
-    field<&FeedEvent::is_test>("is_test"));
+    field<&FeedEvent::is_test>("is_test"),
+    field<&FeedEvent::occurred_at>("occurred_at"));
 // clang-format on
 
 /// Which events a reader sees; an absent member does not restrict.

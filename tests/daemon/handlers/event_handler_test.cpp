@@ -104,7 +104,8 @@ TEST_F(EventHandlerTest, EventsAscendAndNextContinues) {
   ASSERT_THAT(second["data"], SizeIs(1));
   const json& event = second["data"][0];
   EXPECT_EQ(event["type"], "gift.delivered");
-  EXPECT_EQ(event["change"], (json{{"from", "sent"}, {"to", "delivered"}, {"version", 2}}));
+  EXPECT_EQ(event["change"],
+            (json{{"from", "sent"}, {"to", "delivered"}, {"version", 2}, {"occurred_at", to_rfc3339(now_)}}));
   EXPECT_THAT(event["event_id"].get<std::string>(), HasSubstr("_2"));
   EXPECT_FALSE(second["has_more"]);
   const json end = page(key, "after=" + second["next"].get<std::string>());

@@ -131,9 +131,10 @@ TEST_F(GiftActionHandlerTest, AnAnswerIsTheGiftAsItIsReadWithItsETag) {
   EXPECT_EQ(tag(), "\"" + gift_ + "-2-2\"");
   // Not folded yet: no worker runs here.
   ASSERT_EQ(sync::record_opened(store_->changes, id, now_), store::ConditionalOutcome::accepted);
-  agrees(actions_.extend(request(R"({"until":"2027-06-01T00:00:00Z"})"), gift_).wait());
+  agrees(actions_.extend(request(R"({"until":"2028-06-01T00:00:00Z"})"), gift_).wait());
   EXPECT_EQ(tests::parse_json(read().body)["data"]["status"], "opened");
   EXPECT_EQ(tag(), "\"" + gift_ + "-4-2\"") << "extended, and opened";
+  now_ = now_ + kSecondMillis;
   const http::HttpResponse cancelled = actions_.cancel(request(), gift_).wait();
   agrees(cancelled);
   EXPECT_EQ(tests::parse_json(cancelled.body)["data"]["version"], 5);

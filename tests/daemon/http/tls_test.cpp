@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/http/http_connection.h"
 #include "daemon/http/http_server.h"
 #include "platform/clock.h"
 #include "tests/support/raw_http_client.h"
@@ -394,6 +395,29 @@ TEST_F(TlsServer, LargeBodiesGoBothWaysWhileKeysAreReplaced) {
   ASSERT_GT(received.size(), body.size());
   EXPECT_EQ(received.substr(received.size() - body.size()), body);
   EXPECT_TRUE(client.saw_close_notify());
+}
+
+// HTTP-54
+TEST_F(TlsServer, ServesMoreConnectionsThanKeepTheirMemoryForRecords) {
+  constexpr std::size_t kClients = ConnectionContext::kMaxTlsBuffers + 10;
+  HttpServerOptions options;
+  options.max_connections = 2 * kClients;
+  options.max_connections_per_address = 2 * kClients;
+  serve(options);
+  for (int crowd = 0; crowd < 2; ++crowd) {
+    std::vector<std::unique_ptr<RawHttpClient>> clients;
+    for (std::size_t i = 0; i < kClients; ++i)
+      clients.push_back(std::make_unique<RawHttpClient>(address(), true));
+    for (int request = 0; request < 2; ++request) {
+      for (const auto& client : clients) ASSERT_TRUE(client->send(kGet));
+      for (const auto& client : clients) {
+        const auto response = client->read_response();
+        ASSERT_TRUE(response);
+        EXPECT_EQ(response->status, 200);
+      }
+    }
+  }
+  EXPECT_EQ(bodies().size(), 4 * kClients);
 }
 
 TEST_F(TlsServer, RequestsInOneRecordAndInManyAreServedInOrder) {

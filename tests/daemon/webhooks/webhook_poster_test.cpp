@@ -97,9 +97,9 @@ class Poster : public tests::StoreFixture {
     const std::string seq = scalar("SELECT cast(next_id AS TEXT) FROM id_block WHERE name = 'feed_event'");
     sql("UPDATE id_block SET next_id = next_id + 1 WHERE name = 'feed_event'");
     sql("INSERT INTO feed_event (seq, type, object_id, record, account_id, organization_id, status_before, "
-        "status_after, version, recorded_at, is_test) VALUES (" +
+        "status_after, version, recorded_at, is_test, occurred_at) VALUES (" +
         seq + ", '" + type + "', " + std::to_string(gift) + ", '', 1, NULL, 'sent', 'opened', 2, " +
-        std::to_string(now_.value) + ", 0)");
+        std::to_string(now_.value) + ", 0, " + std::to_string(now_.value - 5) + ")");
     return std::stoll(seq);
   }
   void events(std::size_t count) {
@@ -156,6 +156,7 @@ TEST_P(Poster, PostsASignedEventWithTheGiftAsItIsNow) {
   EXPECT_EQ(body["data"]["event_id"], id);
   EXPECT_EQ(body["data"]["change"]["from"], "sent");
   EXPECT_EQ(body["data"]["change"]["version"], 2);
+  EXPECT_EQ(body["data"]["change"]["occurred_at"], to_rfc3339(now_ - 5));
   EXPECT_EQ(body["data"]["gift"]["recipient_transaction_id"], gift.value);
   EXPECT_EQ(body["data"]["gift"]["email"], "ada@example.com");
   EXPECT_EQ(body["data"]["gift"]["status"], "sent");

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -37,7 +38,7 @@ class FeedTest : public tests::StoreFixture {
     StoreFixture::TearDown();
   }
 
-  /// One event for each gift, which says how many changes were seen: "2".
+  /// One event for each gift, which says how many changes were seen: "2", and has the earliest time of them.
   static std::vector<GiftPublication> count_changes(std::span<const MarkedGift> gifts) {
     std::vector<GiftPublication> made;
     for (const MarkedGift& marked : gifts) {
@@ -47,6 +48,8 @@ class FeedTest : public tests::StoreFixture {
       event.account = marked.gift.request.account;
       event.status_after = std::to_string(marked.spans.size());
       event.version = marked.gift.transaction.version;
+      for (const ChangeSpan& span : marked.spans)
+        event.occurred_at = std::min(event.occurred_at.value_or(span.earliest), span.earliest);
       made.push_back({{event}, PublishedState{}});
     }
     return made;
@@ -95,6 +98,29 @@ TEST_P(FeedTest, AGiftAndItsChangesArePublishedInOrder) {
   EXPECT_GE(all[1].recorded_at, all[0].recorded_at);
   EXPECT_THAT(events(all[0].seq), SizeIs(1));
   EXPECT_EQ(publish().taken, 0u);
+}
+
+// API-11: a report that comes late has an event behind those of what happened after it, with its own time.
+TEST_P(FeedTest, AnEventKeepsTheTimeOfItsStatus) {
+  const TransactionId gift = one_gift();
+  publish();
+  accept(gift, Status::delivered);
+  publish();
+  StatusChange late = change(gift, Status::undelivered);
+  late.occurred_at = kSentAt - kHourMillis;
+  store_->changes.accept(std::span(&late, 1));
+  publish();
+  sql("INSERT INTO feed_event (seq, type, object_id, record, account_id, status_before, status_after, "
+      "version, recorded_at, is_test) VALUES (4, 'gift.opened', 1, '', 1, '', '', 1, 1, 0)");
+  sql("UPDATE id_block SET next_id = 5 WHERE name = 'feed_event'");
+  for (const std::vector<FeedEvent>& all : {events(), store_->feed.find({1, 2, 3, 4})}) {
+    ASSERT_THAT(all, SizeIs(4));
+    EXPECT_EQ(all[0].occurred_at, std::nullopt);
+    EXPECT_EQ(all[1].occurred_at, kSentAt);
+    EXPECT_EQ(all[2].occurred_at, kSentAt - kHourMillis);
+    EXPECT_GE(all[2].recorded_at, all[1].recorded_at);
+    EXPECT_EQ(all[3].occurred_at, std::nullopt) << "a former version names no such column";
+  }
 }
 
 // API-13

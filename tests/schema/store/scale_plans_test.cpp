@@ -105,16 +105,16 @@ std::vector<Query> queries(sql::Dialect dialect) {
            "JOIN crm_sync_state c ON c.transaction_id = t.id LEFT JOIN crm_outbox o ON o.transaction_id = "
            "t.id "
            "WHERE 1 = 1 AND r.is_test = 0 AND (t.sent_at, t.id) < (9, 0) AND (t.sent_at, t.id) >= (5, 5) AND "
+           "t.sent_at <= 9 AND t.sent_at >= 5 AND "
            "r.utm_campaign_id = 'x' ORDER BY t.sent_at DESC, t.id DESC LIMIT 51",
        "recipient_transaction_sent"},
       {"requests of a time of sending",
        "SELECT " + kRequestColumns +
            ", (SELECT count(*) FROM recipient_transaction g WHERE g.request_id = r.id), t.sent_at, t.id FROM "
            "recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE t.position = 0 AND "
-           "r.mode "
-           "<> 'external' AND 1 = 1 AND r.is_test = 0 AND (t.sent_at, t.id) < (9, 0) AND t.sent_at >= 5 "
-           "ORDER "
-           "BY t.sent_at DESC, t.id DESC LIMIT 51",
+           "r.mode <> 'external' AND 1 = 1 AND r.is_test = 0 AND (t.sent_at, t.id) < (9, 0) AND t.sent_at <= "
+           "9 "
+           "AND t.sent_at >= 5 ORDER BY t.sent_at DESC, t.id DESC LIMIT 51",
        "recipient_transaction_sent"},
       {"gifts of an address",
        "SELECT t.id, t.sent_at FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE "
