@@ -38,6 +38,7 @@ void add_all_commands(Commands& commands) {
   add_task_commands(commands);
   add_request_record_commands(commands);
   add_backfill_commands(commands);
+  add_report_command(commands);
   add_status_command(commands);
   add_settings_commands(commands);
   add_secret_commands(commands);

@@ -151,6 +151,7 @@ void add_rematch_command(Commands& commands);
 void add_task_commands(Commands& commands);
 void add_request_record_commands(Commands& commands);
 void add_backfill_commands(Commands& commands);
+void add_report_command(Commands& commands);
 void add_status_command(Commands& commands);
 void add_settings_commands(Commands& commands);
 void add_secret_commands(Commands& commands);

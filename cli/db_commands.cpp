@@ -192,6 +192,85 @@ void add_restored(Commands& commands, Command& noun) {
   commands.run_with_settings(verb, restored);
 }
 
+struct CheckOptions {
+  bool repair = false;
+  bool json = false;
+};
+
+/// A line for each number that differs.
+void list_difference(Listing& list, const store::RollupDifference& difference) {
+  using Kind = TextTable::Kind;
+  for (std::size_t i = 0; i < kMeasureColumns.size(); ++i) {
+    const std::int64_t counted = difference.counted.values[i];
+    const std::int64_t gifts = difference.gifts.values[i];
+    if (counted == gifts) continue;
+    list.add([&](ListedRow& row) {
+      row.add("day", {"DAY"}, utc_day_text(difference.day));
+      row.add("organization", {"ORGANIZATION", Kind::number},
+              difference.organization == 0 ? Json(nullptr) : Json(difference.organization),
+              difference.organization == 0 ? std::string() : std::to_string(difference.organization));
+      row.add("by", {"BY"}, store::to_word(difference.dimension));
+      row.add("key", {"KEY", Kind::elastic}, difference.key);
+      row.add("number", {"NUMBER"}, kMeasureColumns[i]);
+      row.add("counted", {"COUNTED", Kind::number}, counted);
+      row.add("gifts", {"GIFTS", Kind::number}, gifts);
+    });
+  }
+}
+
+/// Day by day, the latest first: memory holds what one day is counted by.
+int check_counts(const Console& console, store::Store& store, const CheckOptions& options) {
+  store::Rollups& rollups = store.rollups;
+  const store::RollupProgress progress = rollups.progress();
+  Listing list(console.out, options.json);
+  std::size_t days = 0;
+  std::size_t differing = 0;
+  const auto is_counted = [&](std::int64_t day) {
+    return progress.is_whole || (progress.from_day && day >= *progress.from_day);
+  };
+  for (auto day = rollups.previous_day({}); day && is_counted(*day); day = rollups.previous_day(*day)) {
+    ++days;
+    for (const store::RollupDifference& difference :
+         options.repair ? rollups.repair(*day) : rollups.check(*day)) {
+      ++differing;
+      list_difference(list, difference);
+    }
+  }
+  list.finish();
+  if (!progress.is_whole)
+    console.info("Gifts from before the upgrade are not all counted yet, and those days are left out.");
+  if (differing == 0) {
+    console.info(
+        fmt::format("No difference: the counts of {} are what the gifts say.", pluralize(days, "day")));
+    return EX_OK;
+  }
+  if (!options.repair) {
+    console.info(fmt::format(
+        "{}: what is counted is not what the gifts say. \"giftsyncctl db check --repair\" corrects "
+        "the counts; it changes no gift.",
+        pluralize(differing, "row")));
+    return 1;
+  }
+  store::AuditEvent event =
+      command_event(console, "db.check", {}, fmt::format("{} corrected", pluralize(differing, "row")));
+  event.object_kind = "store";
+  store.audit.add(event);
+  console.info(fmt::format("{} corrected.", pluralize(differing, "row")));
+  return EX_OK;
+}
+
+void add_check(Commands& commands, Command& noun) {
+  const auto options = std::make_shared<CheckOptions>();
+  Command* verb =
+      commands.verb(noun, "check",
+                    "Compare the counts of reports with all gifts, day by day. Lists each number that "
+                    "differs and then ends with 1. giftsyncd may run meanwhile.",
+                    {"db check", "db check --repair"});
+  verb->add_flag("--repair", options->repair, "Correct the counts that differ");
+  verb->add_flag("--json", options->json, "Print a JSON array of the numbers that differ");
+  commands.run_with_store_alone(verb, options, check_counts);
+}
+
 }  // namespace
 
 void add_db_commands(Commands& commands) {
@@ -200,6 +279,7 @@ void add_db_commands(Commands& commands) {
   add_version(commands, *noun);
   add_accept_server(commands, *noun);
   add_restored(commands, *noun);
+  add_check(commands, *noun);
 }
 
 }  // namespace giftsync::cli

@@ -123,6 +123,10 @@ constexpr std::int64_t kUpgradeIntervalMillis = 5'000;
 constexpr std::int64_t kUpgradeRetryMillis = kMinuteMillis;
 constexpr std::int64_t kAlertIntervalMillis = 30'000;
 constexpr const char* kAlertLease = "alerts";
+constexpr const char* kRollupLease = "rollups";
+/// Also how long numbers stand still after the daemon that adds them up was killed.
+constexpr std::int64_t kRollupLeaseMillis = 10 * kSecondMillis;
+constexpr std::int64_t kRollupWaitMillis = 2 * kSecondMillis;
 /// More than one recipient's mail takes.
 constexpr std::int64_t kAlertLeaseMillis = 3 * kMinuteMillis;
 /// More than a store can lack of what a CRM has.
@@ -268,6 +272,13 @@ void Workers::start(const StartOptions& options) {
                 }});
   start_worker(feed, {"feed", kFeedIntervalMillis, [this](PeriodicWorker&) { return publish_feed(); }, [] {},
                       options.should_yield});
+  for (const std::string& owner : options.ended_owners)
+    store::WriterLease(wiring::store_dsn(shared_.settings.store), kRollupLease, owner).release();
+  rollup_lease_ = std::make_unique<store::WriterLease>(wiring::store_dsn(shared_.settings.store),
+                                                       kRollupLease, options.owner);
+  start_worker(rollups,
+               {"rollups", kFeedIntervalMillis,
+                [this](PeriodicWorker& worker) { return count_gifts(worker); }, [] {}, options.should_yield});
   start_worker(maintenance, {"maintenance", kMaintenanceIntervalMillis,
                              [this, maintain_endpoints = options.maintain_endpoints](PeriodicWorker& worker) {
                                return maintain(worker, maintain_endpoints);
@@ -382,18 +393,20 @@ void Workers::finish() {
 }
 
 /// To the next daemon, or to the next application of this one.
-void Workers::release_alerts() {
-  if (!alert_lease_) return;
-  try {
-    alert_lease_->release();
-  } catch (const DependencyError& fault) {
-    log_debug(fmt::format("alerts: {}", fault.what()));  // the lease ends by itself
+void Workers::release_writer_leases() {
+  for (const auto& lease : {alert_lease_.get(), rollup_lease_.get()}) {
+    if (!lease) continue;
+    try {
+      lease->release();
+    } catch (const DependencyError& fault) {
+      log_debug(fmt::format("leases: {}", fault.what()));  // the lease ends by itself
+    }
   }
 }
 
 void Workers::stop() {
   finish();  // all of them: they wake each other
-  release_alerts();
+  release_writer_leases();
   sources_.stop();
   for (auto& worker : workers_) worker.reset();
   {
@@ -418,9 +431,13 @@ std::vector<std::pair<const char*, std::int64_t>> Workers::heartbeats() const {
   std::vector<std::pair<const char*, std::int64_t>> all{{"sync", sync_.millis_since_heartbeat()},
                                                         {"polls", sources_.millis_since_heartbeat()},
                                                         {"webhooks", webhooks_.millis_since_heartbeat()}};
-  constexpr std::pair<Kind, const char*> kNames[] = {
-      {request_records, "request_records"}, {timers, "timers"}, {budgets, "budgets"}, {feed, "feed"},
-      {maintenance, "maintenance"},         {alerts, "alerts"}};
+  constexpr std::pair<Kind, const char*> kNames[] = {{request_records, "request_records"},
+                                                     {timers, "timers"},
+                                                     {budgets, "budgets"},
+                                                     {feed, "feed"},
+                                                     {rollups, "rollups"},
+                                                     {maintenance, "maintenance"},
+                                                     {alerts, "alerts"}};
   for (const auto& [kind, name] : kNames)
     if (workers_[kind]) all.emplace_back(name, workers_[kind]->millis_since_heartbeat());
   const std::lock_guard lock(senders_mutex_);
@@ -525,6 +542,38 @@ bool Workers::publish_feed() {
   const sync::FeedStepStats stats = sync::feed_step(shared_.store, feed_place_);
   shared_.counters.count_reached(stats.reached);
   return stats.more;
+}
+
+/// Every daemon folds; one of them adds the differences up and counts the gifts from before.
+bool Workers::count_gifts(PeriodicWorker& worker) {
+  const UtcMillis now = system_now();
+  const sync::FoldStepStats folded = sync::fold_step(shared_.store, fold_place_, now);
+  shared_.counters.count_reached(folded.reached);
+  store::Rollups& counts = shared_.store.rollups;
+  if (!counts.has_work() || !holds_rollup_lease(now)) return folded.more;
+  const bool has_more = counts.add_deltas() == store::Rollups::kMaxDeltas;
+  return fill_rollups(worker, now) || folded.more || has_more;
+}
+
+/// Without the lease it asks again after its time, and with it after half of it.
+bool Workers::holds_rollup_lease(UtcMillis now) {
+  const std::int64_t wait = has_rollup_lease_ ? kRollupLeaseMillis / 2 : kRollupWaitMillis;
+  if (!has_elapsed(rollup_lease_asked_at_, wait, now)) return has_rollup_lease_;
+  has_rollup_lease_ = false;  // while it is not known
+  has_rollup_lease_ = rollup_lease_->take(kRollupLeaseMillis).is_this;
+  rollup_lease_asked_at_ = now;
+  return has_rollup_lease_;
+}
+
+/// A day of the gifts that are older than their counts.
+bool Workers::fill_rollups(PeriodicWorker& worker, UtcMillis now) {
+  using FillStep = store::Rollups::FillStep;
+  if (are_rollups_filled_ || !has_elapsed(rollup_fill_waits_since_, kRollupWaitMillis, now)) return false;
+  const FillStep step =
+      shared_.store.rollups.fill_step([&worker] { return worker.heartbeat_and_should_run(); });
+  are_rollups_filled_ = step == FillStep::done;
+  if (step == FillStep::waits) rollup_fill_waits_since_ = now;
+  return step == FillStep::more;
 }
 
 bool Workers::queue_sender_notices() {

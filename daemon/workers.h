@@ -1,5 +1,5 @@
-// daemon: all workers: sync, polls, delivery, timers, request records, the feed, alerts and maintenance
-// (ARCH-25).
+// daemon: all workers: sync, polls, delivery, timers, request records, the feed, counts, alerts and
+// maintenance (ARCH-25).
 #pragma once
 
 #include <array>
@@ -143,7 +143,7 @@ class Workers {
   void check_transaction_ids(UtcMillis now);
   void start_senders(const StartOptions& options);
   void start_alerts(const StartOptions& options);
-  void release_alerts();
+  void release_writer_leases();
   std::vector<sync::AttentionItem> attention();
   bool deliver_mails(PeriodicWorker& worker, std::size_t connection, bool yields);
   void wake_other_senders(std::size_t connection);
@@ -151,6 +151,9 @@ class Workers {
   bool process_lifecycle();
   void switch_feed();
   bool publish_feed();
+  bool count_gifts(PeriodicWorker& worker);
+  bool holds_rollup_lease(UtcMillis now);
+  bool fill_rollups(PeriodicWorker& worker, UtcMillis now);
   bool queue_sender_notices();
   void save_shown_values(const std::function<void()>& save_last_used);
   bool process_request_records();
@@ -178,20 +181,27 @@ class Workers {
   UtcMillis shown_values_saved_at_{INT64_MIN / 2};     ///< used by the timers' worker only
   UtcMillis sender_notices_queued_at_{INT64_MIN / 2};  ///< used by the timers' worker only
   sync::FeedPlace feed_place_;                         ///< used by the feed's worker only
+  // Used by the rollups' worker only:
+  sync::FoldPlace fold_place_;
+  bool has_rollup_lease_ = false;
+  UtcMillis rollup_lease_asked_at_{INT64_MIN / 2};
+  bool are_rollups_filled_ = false;
+  UtcMillis rollup_fill_waits_since_{INT64_MIN / 2};
   // Used by the maintenance worker only:
   CrmRoleRefresh crm_roles_{shared_};
   bool has_started_ids_ = false;  ///< the CRM has said which Transaction Ids it has
   bool is_refused_ids_ = false;   ///< it refuses to say it until an admin has mended it
   UtcMillis ids_checked_at_{INT64_MIN / 2};
-  std::unique_ptr<AlertMailer> alert_mailer_;        ///< null: no one is mailed
-  std::unique_ptr<store::WriterLease> alert_lease_;  ///< null before start()
+  std::unique_ptr<AlertMailer> alert_mailer_;         ///< null: no one is mailed
+  std::unique_ptr<store::WriterLease> alert_lease_;   ///< null before start()
+  std::unique_ptr<store::WriterLease> rollup_lease_;  ///< likewise
   // Used by the upgrade's worker only:
   std::string present_work_;   ///< that was logged
   std::string upgrade_fault_;  ///< likewise; empty: none
   UtcMillis upgrade_failed_at_{INT64_MIN / 2};
   /// All other writers of SQLite wait for it, and have no heartbeat.
   std::atomic<bool> makes_index_ = false;
-  enum Kind { request_records, timers, budgets, feed, alerts, upgrade, maintenance, kKinds };
+  enum Kind { request_records, timers, budgets, feed, rollups, alerts, upgrade, maintenance, kKinds };
   /// In the order of their stop: the first two wake others. Null without requests.enabled, alerts.mail_to,
   /// work that an upgrade has left.
   std::array<std::unique_ptr<PeriodicWorker>, kKinds> workers_;

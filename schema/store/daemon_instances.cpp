@@ -24,9 +24,9 @@ void DaemonInstances::save(const DaemonInstance& instance) {
         use(instance.id), use(instance.host), use(instance.listen);
     session
         << "INSERT INTO daemon_instance (id, host, pid, version, listen, settings_file, settings, "
-           "started_at, loaded_at, last_reload_at, reload_faults, last_seen_at) VALUES (:id, :host, :pid, "
-           ":version, :listen, :settings_file, :settings, :started_at, :loaded_at, :last_reload_at, "
-           ":reload_faults, " +
+           "started_at, loaded_at, last_reload_at, reload_faults, counts_gifts, last_seen_at) VALUES (:id, "
+           ":host, :pid, :version, :listen, :settings_file, :settings, :started_at, :loaded_at, "
+           ":last_reload_at, :reload_faults, 1, " +
                now + ")",
         use(instance.id), use(instance.host), use(instance.pid), use(instance.version), use(instance.listen),
         use(instance.settings_file), use(instance.settings), use(instance.started_at),

@@ -78,7 +78,8 @@ Store::Store(const sql::Dsn& dsn)
       test_gifts(database_),
       alerts(database_),
       webhooks(database_),
-      feed(database_) {}
+      feed(database_),
+      rollups(database_) {}
 
 Store::~Store() = default;
 

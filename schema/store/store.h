@@ -43,6 +43,7 @@
 #include "schema/store/mail/mail_pauses.h"
 #include "schema/store/mail/notices.h"
 #include "schema/store/page_views.h"
+#include "schema/store/rollups.h"
 #include "schema/store/statements/audit_log.h"
 
 namespace giftsync::sql {
@@ -141,6 +142,7 @@ class Store {
   Alerts alerts;
   WebhookEndpoints webhooks;
   Feed feed;
+  Rollups rollups;
 };
 
 /// The same through a separate connection, for a dsn without an open Store.

@@ -34,8 +34,54 @@ std::vector<FoldedStatus> fold_gifts(store::ChangeLog& log, std::span<const stor
 std::optional<store::FoldedState> changed_state(const store::Gift& gift, const FoldedStatus& folded) {
   const store::RecipientTransaction& transaction = gift.transaction;
   if (folded == state_of(transaction)) return std::nullopt;
-  return store::FoldedState{transaction.id,      transaction.version,         folded.status,     folded.times,
-                            folded.has_conflict, next_timer_at(gift, folded), transaction.status};
+  return store::FoldedState{.transaction = transaction.id,
+                            .from_version = transaction.version,
+                            .status = folded.status,
+                            .times = folded.times,
+                            .has_conflict = folded.has_conflict,
+                            .due_at = next_timer_at(gift, folded),
+                            .from_status = transaction.status,
+                            .counted = store::counted_gift(gift.request, transaction)};
+}
+
+namespace {
+
+constexpr std::size_t kMaxFoldsPerStep = 200;
+/// Within this time the sync has usually folded a change.
+constexpr std::int64_t kSyncTimeMillis = 700;
+
+std::vector<std::optional<store::FoldedState>> fold_waiting(store::ChangeLog& log,
+                                                            std::span<const store::WaitingGift> gifts) {
+  std::vector<const store::Gift*> rows;
+  std::vector<store::ChangeSpan> spans;
+  for (const store::WaitingGift& waiting : gifts) {
+    rows.push_back(&waiting.gift);
+    spans.insert(spans.end(), waiting.spans.begin(), waiting.spans.end());
+  }
+  const std::vector<FoldedStatus> folded = fold_gifts(log, rows, spans);
+  std::vector<std::optional<store::FoldedState>> states;
+  for (std::size_t i = 0; i < rows.size(); ++i) states.push_back(changed_state(*rows[i], folded[i]));
+  return states;
+}
+
+}  // namespace
+
+FoldStepStats fold_step(store::Store& store, FoldPlace& place, UtcMillis now) {
+  const store::FoldRun run = store.sync.fold_waiting(
+      place.after, kMaxFoldsPerStep, now - kSyncTimeMillis,
+      [&](std::span<const store::WaitingGift> gifts) { return fold_waiting(store.changes, gifts); });
+  FoldStepStats stats;
+  const bool is_end = run.taken < kMaxFoldsPerStep;
+  // At the end it begins again at once, unless it began there.
+  stats.more = !is_end || place.after.value != 0;
+  place.after = is_end ? TransactionId{} : run.last;
+  for (const store::FoldedState& state : run.folded) {
+    if (!state.counted) continue;
+    for (const Status status : kAllStatuses)
+      if (state.times[status] && !state.counted->times[status])
+        ++stats.reached[static_cast<std::size_t>(status)];
+  }
+  return stats;
 }
 
 std::optional<store::Gift> save_fold(store::Store& store, TransactionId gift, ReachedCounts& reached) {

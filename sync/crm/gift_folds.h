@@ -1,8 +1,9 @@
 // sync: the folded states of gifts with their rows, for the workers that save them, and for callers that act
-// on one gift.
+// on one gift; and the step that saves those of gifts whose record waits for the CRM (NUM-6).
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
@@ -36,5 +37,19 @@ std::optional<store::FoldedState> changed_state(const store::Gift& gift, const F
 /// second, and counted in `reached`. Nothing without such a gift. When workers and sources change it all the
 /// time, its row may be older than the last change: then its status is that of its version too.
 std::optional<store::Gift> save_fold(store::Store& store, TransactionId gift, ReachedCounts& reached);
+
+/// Where the worker is in the order of the gifts: so that gifts which change all the time delay no others.
+struct FoldPlace {
+  TransactionId after = {};
+};
+
+struct FoldStepStats {
+  bool more = false;  ///< there may be more to fold
+  ReachedCounts reached{};
+};
+
+/// Folds gifts whose change the sync has had time for and did not fold: the CRM is away, slow, or many wait.
+/// One transaction. Throws DependencyError of the store.
+FoldStepStats fold_step(store::Store& store, FoldPlace& place, UtcMillis now);
 
 }  // namespace giftsync::sync

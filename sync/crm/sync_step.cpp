@@ -139,10 +139,13 @@ auto by_transaction(std::vector<Row> rows, IdOf id_of) {
   return indexed;
 }
 
+/// `ids`: of those whose row may not have the status of their changes.
 std::vector<store::FoldedState> changed_folds(store::Store& store, const std::vector<TransactionId>& ids,
                                               const Gifts& gifts) {
+  if (ids.empty()) return {};
   std::vector<const Gift*> all;
-  for (const auto& [id, gift] : gifts) all.push_back(&gift);
+  for (const TransactionId id : ids)
+    if (const auto gift = gifts.find(id); gift != gifts.end()) all.push_back(&gift->second);
   const std::vector<FoldedStatus> folded = fold_gifts(store.changes, all, store.changes.spans_of(ids));
   std::vector<store::FoldedState> changed;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -647,9 +650,13 @@ SyncStepStats sync_step(store::Store& store, crm::Crm& crm, const SyncRules& rul
   stats.more = claims.size() >= limit;
   if (claims.empty()) return stats;
   std::vector<TransactionId> ids;
-  for (const store::SyncClaim& claim : claims) ids.push_back(claim.transaction);
+  std::vector<TransactionId> to_fold;
+  for (const store::SyncClaim& claim : claims) {
+    ids.push_back(claim.transaction);
+    if (!claim.is_folded) to_fold.push_back(claim.transaction);
+  }
   Gifts gifts = by_transaction(store.gifts.find(ids), [](const Gift& gift) { return gift.transaction.id; });
-  save_folds(store, changed_folds(store, ids, gifts), gifts, stats);
+  save_folds(store, changed_folds(store, to_fold, gifts), gifts, stats);
   // First: what hinders the CRM's own gifts does not hinder these.
   if (const auto closes = record_test_gifts(context, claims, gifts); !closes.empty()) {
     store.sync.close(lease.owner, closes);

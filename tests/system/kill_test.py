@@ -45,6 +45,7 @@ class KillTest(daemon_fixture.DaemonTestCase):
                          {"undelivered": 0, "uncertain": 0, "held": 0, "pause": None, "accepted": load.mails_expected()})
         statuses = {record["RecipientTransactionStatus"] for record in fixture.gift_records() if record["DeliveryType"] == "email"}
         self.assertEqual(statuses, {"delivered"})
+        fixture.ctl("db", "check")  # NUM-3
         fixture.stop()
         self.assertEqual(list(fixture.outbox.glob("*")) + list(fixture.outbox.glob(".*")), [], "leftover files in the outbox")
 

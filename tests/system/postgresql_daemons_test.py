@@ -51,6 +51,7 @@ class SeveralDaemons(daemon_fixture.DaemonTestCase):
             wait_until_idle(daemons[0])
         print(f"{DAEMONS} daemons: {load.summary()} ", end="", flush=True)
         mixed_load.audit(self, daemons[0], load, relay.arrivals())
+        daemons[0].ctl("db", "check")  # NUM-4
         for work in SHARED_WORK:
             shares = [one.whole_log().count(work) for one in daemons]
             print(f"{work}: {shares} lines ", end="", flush=True)

@@ -7,6 +7,7 @@
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/statements/feed_marks.h"
+#include "schema/store/statements/rollup_deltas.h"
 #include "schema/store/statements/word_conversions.h"
 
 namespace giftsync::store {
@@ -78,12 +79,17 @@ std::set<TransactionId> insert_transactions(soci::session& session, std::span<co
 void insert_requests(soci::session& session, std::span<const Adoption> adoptions, std::int64_t request_id,
                      const std::set<TransactionId>& adopted) {
   sql::BulkInsert rows = gift_request_rows(session);
+  RollupDeltas deltas;
   for (const Adoption& adoption : adoptions) {
     const std::int64_t id = request_id++;
     if (!adopted.contains(adoption.gift.transaction.id)) continue;
     add_gift_request(rows, {id}, adoption.gift.request);
+    RecipientTransaction transaction = adoption.gift.transaction;
+    transaction.gift_source = kAdoptedGiftSource;
+    if (const auto counted = counted_gift(adoption.gift.request, transaction)) deltas.add(*counted);
   }
   rows.run(session);
+  deltas.rows(session).run(session);
 }
 
 }  // namespace

@@ -211,19 +211,6 @@ void read_spans(soci::session& session, std::vector<MarkedGift>& gifts) {
   });
 }
 
-/// Locks the gifts that no other transaction holds; returns those.
-std::unordered_set<std::int64_t> lock_free_gifts(soci::session& session,
-                                                 const std::vector<std::int64_t>& ids) {
-  if (sql::Dialect(session) == sql::Dialect::sqlite || ids.empty()) return {ids.begin(), ids.end()};
-  const std::string list = sql::list_of(session, ids);
-  const auto locked = sql::select_column<std::int64_t>(
-      session,
-      "SELECT id FROM recipient_transaction WHERE " + sql::in_list(session, "id", "ids", false) +
-          " ORDER BY id" + for_update(session, " SKIP LOCKED"),
-      use(list));
-  return {locked.begin(), locked.end()};
-}
-
 /// Saves what was published of gifts whose row has the state already.
 std::vector<std::int64_t> save_published(soci::session& session, const std::vector<MarkedGift>& gifts,
                                          const std::vector<GiftPublication>& made,

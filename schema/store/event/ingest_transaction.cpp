@@ -11,6 +11,7 @@
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/statements/feed_marks.h"
+#include "schema/store/statements/rollup_deltas.h"
 
 namespace giftsync::store {
 namespace {
@@ -108,13 +109,21 @@ std::size_t create_gifts(soci::session& session, const InboundBatch& batch, std:
     request_ids[id] = request_id++;
   }
   sql::BulkInsert requests = gift_request_rows(session);
+  RollupDeltas deltas;
   std::vector<TransactionId> created;
   for (const std::int64_t id : transactions.run_returning_keys(session)) {
     created.push_back({id});
-    add_gift_request(requests, {request_ids.at({id})}, request_of(*fresh.at({id})));
+    const ExternalGift& gift = *fresh.at({id});
+    const GiftRequest request = request_of(gift);
+    add_gift_request(requests, {request_ids.at({id})}, request);
+    RecipientTransaction transaction;
+    transaction.times[Status::sent] = gift.sent_at;
+    transaction.gift_source = batch.gift_source;
+    if (const auto counted = counted_gift(request, transaction)) deltas.add(*counted);
   }
   if (created.empty()) return 0;
   requests.run(session);
+  deltas.rows(session, false).run(session);
   mark_for_feed(session, created, feed_reason::kMade, batch.now);
   end.enqueue(created);
   return created.size();

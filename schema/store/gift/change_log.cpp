@@ -424,20 +424,21 @@ void read_event_ids(soci::session& session, std::vector<StatusChange>& changes) 
 
 void enqueue_sync(soci::session& session, const std::vector<TransactionId>& transactions, UtcMillis due) {
   // A mark that is due retains its position in the queue, so that a gift that changes all the time is not
-  // delayed forever. An unclaimed mark already covers the new change.
-  sql::BulkInsert marks =
-      crm_outbox_rows(session,
-                      "ON CONFLICT (transaction_id) DO UPDATE SET mark_seq = "
-                      "crm_outbox.mark_seq + 1, attempts = 0, is_rejected = 0, next_attempt_at = "
-                      "CASE WHEN crm_outbox.next_attempt_at < excluded.next_attempt_at THEN "
-                      "crm_outbox.next_attempt_at ELSE excluded.next_attempt_at END WHERE "
-                      "crm_outbox.lease_owner <> '' OR crm_outbox.attempts > 0 OR "
-                      "crm_outbox.next_attempt_at > excluded.next_attempt_at");
+  // delayed forever. An unclaimed mark already covers the new change, unless its gift was folded since.
+  sql::BulkInsert marks = crm_outbox_rows(
+      session,
+      "ON CONFLICT (transaction_id) DO UPDATE SET mark_seq = "
+      "crm_outbox.mark_seq + 1, attempts = 0, is_rejected = 0, to_fold = 1, next_attempt_at = "
+      "CASE WHEN crm_outbox.next_attempt_at < excluded.next_attempt_at THEN "
+      "crm_outbox.next_attempt_at ELSE excluded.next_attempt_at END WHERE "
+      "crm_outbox.lease_owner <> '' OR crm_outbox.attempts > 0 OR crm_outbox.to_fold <> 1 OR "
+      "crm_outbox.next_attempt_at > excluded.next_attempt_at",
+      MarkKind::change);
   // In one order everywhere, so that no two transactions wait for each other (ARCH-40).
   sql::BulkInsert feed = feed_mark_rows(session);
   const bool is_in_feed = keeps_feed(session);
   for (const TransactionId id : std::set(transactions.begin(), transactions.end())) {
-    add_crm_outbox_row(marks, id, due);
+    add_crm_outbox_row(marks, id, due, MarkKind::change);
     if (is_in_feed) add_feed_mark(feed, FeedMarkKind::gift, id.value, feed_reason::kChanged, due);
   }
   if (is_in_feed)

@@ -13,6 +13,7 @@
 #include "schema/store/statements/claims.h"
 #include "schema/store/statements/feed_marks.h"
 #include "schema/store/statements/mail_ids.h"
+#include "schema/store/statements/rollup_deltas.h"
 
 namespace giftsync::store {
 namespace {
@@ -245,6 +246,17 @@ void add_warnings(soci::session& session, const Draft& draft, CreateOutcome& out
       use(outcome.warnings, "warnings"), use(account, "account"), use(mode, "mode"), use(key, "key");
 }
 
+/// Its gifts differ in nothing that is counted.
+void add_made_gifts(const GiftRequest& request, std::size_t count, RollupDeltas& deltas) {
+  RecipientTransaction made;
+  made.times[Status::sent] = request.created_at;
+  const auto gift = counted_gift(request, made);
+  if (!gift) return;
+  GiftNumbers numbers = numbers_of(*gift);
+  for (std::int64_t& value : numbers.values) value *= static_cast<std::int64_t>(count);
+  deltas.add(gift->by, numbers);
+}
+
 template <class Draft>
 void insert_gifts(soci::session& session, const std::vector<const Draft*>& drafts,
                   const std::set<std::string>& new_domains, bool mails_test_gifts) {
@@ -274,9 +286,11 @@ void insert_gifts(soci::session& session, const std::vector<const Draft*>& draft
   sql::BulkInsert references(
       session, "gift_reference",
       {{"reference", Type::text}, {"request_id", Type::integer}, {"transaction_id", Type::integer}});
+  RollupDeltas deltas;
   const std::string_view none;
   const std::int64_t zero = 0;
   for (const Draft* draft : drafts) {
+    add_made_gifts(draft->input->request, draft->input->recipients.size(), deltas);
     if (const std::string& own = draft->input->request.reference; !own.empty())
       references.add({own, draft->id.value, zero});
     const std::int64_t now = draft->input->request.created_at.value;
@@ -317,8 +331,9 @@ void insert_gifts(soci::session& session, const std::vector<const Draft*>& draft
       ++position;
     }
   }
-  sql::BulkInsert::run_combined(
-      session, {&requests, &transactions, &marks, &deliveries, &test_mails, &domains, &references, &feed});
+  sql::BulkInsert rollup = deltas.rows(session, false);
+  sql::BulkInsert::run_combined(session, {&requests, &transactions, &marks, &deliveries, &test_mails,
+                                          &domains, &references, &feed, &rollup});
 }
 
 /// The highest id from `first` to before `end` of a gift that was sent elsewhere: own ids skip them.

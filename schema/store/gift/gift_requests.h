@@ -15,6 +15,7 @@
 
 #include "platform/time.h"
 #include "schema/enums.h"
+#include "schema/gift_numbers.h"
 #include "schema/ids.h"
 #include "schema/store/gift/catalogue.h"
 #include "schema/store/gift/held_gift_requests.h"
@@ -92,6 +93,9 @@ struct Gift {
   GiftRequest request;
   RecipientTransaction transaction;
 };
+
+/// As which the gift is counted in reports; nothing of a test gift (TEST-7).
+std::optional<CountedGift> counted_gift(const GiftRequest& request, const RecipientTransaction& transaction);
 
 struct NewRecipient {
   std::string email;

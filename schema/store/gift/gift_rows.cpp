@@ -1,5 +1,9 @@
 #include "schema/store/gift/gift_rows.h"
 
+#include <iterator>
+#include <span>
+#include <utility>
+
 #include "schema/sql/queries.h"
 #include "schema/store/statements/claims.h"
 
@@ -87,6 +91,21 @@ Gift gift_in(const sql::PreparedQuery& row) {
           sql::read_record(kRecipientTransactionFields, row)};
 }
 
+std::optional<CountedGift> counted_gift(const GiftRequest& request, const RecipientTransaction& transaction) {
+  if (transaction.is_test || request.is_test) return std::nullopt;
+  CountedGift gift;
+  gift.by = {.day = utc_day(transaction.times[Status::sent].value_or(UtcMillis{})),
+             .organization = request.organization.value_or(OrganizationId{}).value,
+             .account = request.account.value,
+             .item = item_key(request.gift, request.item_name),
+             .campaign = campaign_key(request.utm_campaign_id.value_or("")),
+             .source = transaction.gift_source};
+  gift.cost = request.costs.total().value_or(Money{});
+  gift.status = transaction.status;
+  gift.times = transaction.times;
+  return gift;
+}
+
 using Type = sql::BulkInsert::Type;
 
 sql::BulkInsert gift_request_rows(sql::Dialect dialect) {
@@ -114,23 +133,22 @@ sql::BulkInsert recipient_transaction_rows(sql::Dialect dialect,
   return {dialect, "recipient_transaction", std::move(columns), suffix};
 }
 
-sql::BulkInsert crm_outbox_rows(sql::Dialect dialect, std::string_view suffix) {
-  return {dialect,
-          "crm_outbox",
-          {{"transaction_id", Type::integer},
-           {"mark_seq", Type::integer},
-           {"next_attempt_at", Type::integer},
-           {"attempts", Type::integer},
-           {"lease_owner", Type::text},
-           {"lease_until", Type::integer},
-           {"last_error", Type::text}},
-          suffix};
+sql::BulkInsert crm_outbox_rows(sql::Dialect dialect, std::string_view suffix, MarkKind kind) {
+  std::vector<sql::BulkInsert::Column> columns{
+      {"transaction_id", Type::integer}, {"mark_seq", Type::integer}, {"next_attempt_at", Type::integer},
+      {"attempts", Type::integer},       {"lease_owner", Type::text}, {"lease_until", Type::integer},
+      {"last_error", Type::text}};
+  if (kind == MarkKind::change) columns.push_back({"to_fold", Type::integer});
+  return {dialect, "crm_outbox", std::move(columns), suffix};
 }
 
-void add_crm_outbox_row(sql::BulkInsert& rows, TransactionId transaction, UtcMillis next_attempt_at) {
+void add_crm_outbox_row(sql::BulkInsert& rows, TransactionId transaction, UtcMillis next_attempt_at,
+                        MarkKind kind) {
   const std::int64_t zero = 0;
-  rows.add({transaction.value, std::int64_t{1}, next_attempt_at.value, zero, std::string_view(), zero,
-            std::string_view()});
+  const std::int64_t one = 1;
+  const sql::Cell cells[] = {transaction.value,  one,  next_attempt_at.value, zero,
+                             std::string_view(), zero, std::string_view(),    one};
+  rows.add(std::span(cells).first(std::size(cells) - (kind == MarkKind::change ? 0 : 1)));
 }
 
 namespace {
@@ -141,6 +159,18 @@ constexpr LeasedTable kGifts{"recipient_transaction", "id", ""};
 
 void lock_gifts(soci::session& session, const std::vector<std::int64_t>& ids) {
   lock_in_order(session, kGifts, ids);
+}
+
+std::unordered_set<std::int64_t> lock_free_gifts(soci::session& session,
+                                                 const std::vector<std::int64_t>& ids) {
+  if (sql::Dialect(session) == sql::Dialect::sqlite || ids.empty()) return {ids.begin(), ids.end()};
+  const std::string list = sql::list_of(session, ids);
+  const auto locked = sql::select_column<std::int64_t>(
+      session,
+      "SELECT id FROM recipient_transaction WHERE " + sql::in_list(session, "id", "ids", false) +
+          " ORDER BY id" + for_update(session, " SKIP LOCKED"),
+      soci::use(list));
+  return {locked.begin(), locked.end()};
 }
 
 void lock_new_gifts(soci::session& session, const std::vector<std::int64_t>& ids) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "schema/sql/dsn.h"
@@ -78,8 +79,12 @@ sql::BulkInsert recipient_transaction_rows(sql::Dialect dialect,
                                            std::string_view suffix = "");
 
 /// For crm_outbox: transactions whose current state the CRM does not have.
-sql::BulkInsert crm_outbox_rows(sql::Dialect dialect, std::string_view suffix = "");
-void add_crm_outbox_row(sql::BulkInsert& rows, TransactionId transaction, UtcMillis next_attempt_at);
+/// `change`: their changes are still to be folded, which a new gift has none of.
+enum class MarkKind { made, change };
+sql::BulkInsert crm_outbox_rows(sql::Dialect dialect, std::string_view suffix = "",
+                                MarkKind kind = MarkKind::made);
+void add_crm_outbox_row(sql::BulkInsert& rows, TransactionId transaction, UtcMillis next_attempt_at,
+                        MarkKind kind = MarkKind::made);
 
 // Transactions that write several gifts lock them in the order of their ids (ARCH-40). Included
 // by this folder's .cpp files and their tests only.
@@ -87,6 +92,10 @@ void add_crm_outbox_row(sql::BulkInsert& rows, TransactionId transaction, UtcMil
 /// Locks those gifts that exist, before they are changed. Does nothing on SQLite, where a transaction is
 /// alone.
 void lock_gifts(soci::session& session, const std::vector<std::int64_t>& ids);
+
+/// Locks those of the gifts that no other transaction holds; returns them. Waits for none.
+std::unordered_set<std::int64_t> lock_free_gifts(soci::session& session,
+                                                 const std::vector<std::int64_t>& ids);
 
 /// Before gifts are created whose ids were not allotted here: another transaction that creates one of them
 /// waits here, and not at a row that was inserted in another order. To be called before any other lock of

@@ -1,5 +1,6 @@
 #include "schema/store/gift/sync_queue.h"
 
+#include <unordered_map>
 #include <unordered_set>
 
 #include "schema/sql/bulk_rows.h"
@@ -9,6 +10,7 @@
 #include "schema/store/gift/sending_usage.h"
 #include "schema/store/statements/bounded_queries.h"
 #include "schema/store/statements/claims.h"
+#include "schema/store/statements/rollup_deltas.h"
 
 namespace giftsync::store {
 namespace {
@@ -62,9 +64,10 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
         "UPDATE crm_outbox SET lease_owner = :owner, lease_until = " + clock +
             " + :lease WHERE transaction_id " + sql::in_subquery(session, due) +
             " RETURNING transaction_id, mark_seq, attempts, CASE WHEN failing_since > 0 AND "
-            "failing_since < next_attempt_at THEN failing_since ELSE next_attempt_at END",
+            "failing_since < next_attempt_at THEN failing_since ELSE next_attempt_at END, CASE to_fold WHEN "
+            "2 THEN 1 ELSE 0 END",
         use(owner), use(lease_millis), use(now), into(row.transaction), into(row.mark_seq),
-        into(row.attempts), into(row.due_since));
+        into(row.attempts), into(row.due_since), into(row.is_folded));
   });
   floor_.count(claims.size());
   return claims;
@@ -123,6 +126,23 @@ void count_refunds(soci::session& session, std::span<const FoldedState> folded,
   insert_adjustments(session, voided, 1);
 }
 
+/// What the folds change of the counts of reports (NUM-3).
+void insert_rollup_deltas(soci::session& session, std::span<const FoldedState> folded,
+                          const std::vector<TransactionId>& saved) {
+  const std::unordered_set<TransactionId> ids(saved.begin(), saved.end());
+  RollupDeltas deltas;
+  for (const FoldedState& state : folded) {
+    if (!state.counted || !ids.contains(state.transaction)) continue;
+    CountedGift gift = *state.counted;
+    deltas.subtract(gift.by, numbers_of(gift));
+    gift.by.day = utc_day(*state.times[Status::sent]);
+    gift.status = state.status;
+    gift.times = state.times;
+    deltas.add(gift);
+  }
+  deltas.rows(session).run(session);
+}
+
 }  // namespace
 
 std::vector<TransactionId> save_folded_rows(soci::session& session, std::span<const FoldedState> folded) {
@@ -169,6 +189,7 @@ std::vector<TransactionId> save_folded_rows(soci::session& session, std::span<co
   std::vector<TransactionId> ids;
   for (const std::int64_t id : saved) ids.push_back({id});
   count_refunds(session, folded, ids);
+  insert_rollup_deltas(session, folded, ids);
   return ids;
 }
 
@@ -179,6 +200,70 @@ std::vector<TransactionId> SyncQueue::save_folded(std::span<const FoldedState> f
     for (const FoldedState& state : folded) gifts.push_back(state.transaction.value);
     lock_gifts(session, gifts);
     return save_folded_rows(session, folded);
+  });
+}
+
+namespace {
+
+std::vector<WaitingGift> read_waiting(soci::session& session, const std::vector<TransactionId>& ids) {
+  std::vector<WaitingGift> gifts;
+  std::unordered_map<TransactionId, std::size_t> places;
+  sql::PreparedQuery row(session,
+                         gifts_query(sql::in_list(session, "t.id", "list", false) + " ORDER BY t.id"));
+  row.each_row({sql::list_of(session, ids)}, [&] {
+    places.emplace(TransactionId{row.integer(0)}, gifts.size());
+    gifts.push_back({gift_in(row)});
+  });
+  for (const ChangeSpan& span : select_spans(session, ids)) {
+    const auto place = places.find(span.transaction);
+    if (place != places.end()) gifts[place->second].spans.push_back(span);
+  }
+  return gifts;
+}
+
+}  // namespace
+
+FoldRun SyncQueue::fold_waiting(TransactionId after, std::size_t limit, UtcMillis came_before,
+                                const FoldFunction& fold) {
+  // With the condition of the index crm_outbox_to_fold.
+  const std::string waiting =
+      "crm_outbox WHERE to_fold = 1 AND transaction_id > :after AND next_attempt_at < :before";
+  const auto has_waiting = [&](soci::session& session) {
+    return sql::has_row(session, waiting, use(after, "after"), use(came_before, "before"));
+  };
+  return write_if_any(*database_, has_waiting, [&](soci::session& session) {
+    // As the feed takes its marks: what changes such a gift waits until this transaction has ended, and then
+    // marks it again.
+    FoldRun run;
+    const auto ids = sql::select_column<TransactionId>(
+        session,
+        "SELECT transaction_id FROM " + waiting + " ORDER BY transaction_id LIMIT " + std::to_string(limit) +
+            for_update(session, " SKIP LOCKED"),
+        use(after, "after"), use(came_before, "before"));
+    run.taken = ids.size();
+    if (ids.empty()) return run;
+    run.last = ids.back();
+    const std::vector<WaitingGift> gifts = read_waiting(session, ids);
+    std::unordered_set<std::int64_t> done;
+    for (const TransactionId id : ids) done.insert(id.value);
+    std::vector<std::int64_t> to_save;
+    for (std::optional<FoldedState>& state : fold(gifts)) {
+      if (!state) continue;
+      to_save.push_back(state->transaction.value);
+      run.folded.push_back(std::move(*state));
+    }
+    for (const std::int64_t id : to_save) done.erase(id);
+    const std::unordered_set<std::int64_t> free = lock_free_gifts(session, to_save);
+    std::erase_if(run.folded,
+                  [&](const FoldedState& state) { return !free.contains(state.transaction.value); });
+    for (const TransactionId id : save_folded_rows(session, run.folded)) done.insert(id.value);
+    std::erase_if(run.folded,
+                  [&](const FoldedState& state) { return !done.contains(state.transaction.value); });
+    const std::string list = sql::list_of(session, done);
+    session << "UPDATE crm_outbox SET to_fold = 2 WHERE " +
+                   sql::in_list(session, "transaction_id", "ids", false),
+        use(list);
+    return run;
   });
 }
 

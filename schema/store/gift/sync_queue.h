@@ -3,6 +3,7 @@
 // after the lease expired.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include "platform/time.h"
 #include "schema/ids.h"
+#include "schema/store/gift/change_log.h"
 #include "schema/store/gift/gift_action.h"
 #include "schema/store/gift/gift_requests.h"
 #include "schema/store/statements/audit_log.h"
@@ -23,6 +25,7 @@ struct SyncClaim {
   std::int64_t mark_seq = 0;
   std::int64_t attempts = 0;
   UtcMillis due_since = {};  ///< when the change came that the CRM lacks, or when its first attempt failed
+  bool is_folded = false;    ///< the gift's row has the status of its changes (fold_waiting)
 };
 
 /// The sync state of a transaction.
@@ -108,6 +111,23 @@ struct FoldedState {
   std::optional<UtcMillis> due_at = std::nullopt;       ///< when a timer next checks it
   Status from_status = Status::sent;                    ///< of that version
   std::optional<std::string> published = std::nullopt;  ///< what the feed then has of it; null: as it is
+  std::optional<CountedGift> counted = std::nullopt;    ///< of that version; null: it is not counted
+};
+
+/// A gift whose changes wait to be folded.
+struct WaitingGift {
+  Gift gift;
+  std::vector<ChangeSpan> spans = {};  ///< those that count
+};
+/// One for each gift, in order; nullopt where the row has the state. It may run more than once.
+using FoldFunction =
+    std::function<std::vector<std::optional<FoldedState>>(std::span<const WaitingGift> gifts)>;
+
+struct FoldRun {
+  std::size_t taken = 0;  ///< gifts that were looked at
+  TransactionId last;     ///< of those the highest
+  /// What was saved, with the rows as they were, both in the order of the ids.
+  std::vector<FoldedState> folded = {};
 };
 
 /// The outcome of one claim.
@@ -147,6 +167,11 @@ class SyncQueue {
   /// Saves the states whose version is still the one they were folded from, as version + 1; returns the
   /// saved ids.
   std::vector<TransactionId> save_folded(std::span<const FoldedState> folded);
+  /// Folds gifts with an id above `after` whose change came before `came_before` and was not folded since, at
+  /// most `limit`, in one transaction, without a claim: so statuses do not wait for the CRM (NUM-6). Gifts
+  /// that another transaction holds are left to the next run; nothing here waits for one.
+  FoldRun fold_waiting(TransactionId after, std::size_t limit, UtcMillis came_before,
+                       const FoldFunction& fold);
   /// Saves each decision unless there is one already; returns the stored ones, by transaction.
   std::vector<CrmSyncState> insert_decisions(std::span<const CrmSyncState> decisions);
   std::vector<CrmSyncState> find_states(std::span<const TransactionId> transactions);

@@ -71,6 +71,18 @@ std::vector<Query> queries(sql::Dialect dialect) {
       {"days of budgets that ended",
        "SELECT 1 FROM sending_usage WHERE substr(id, 8, 1) = '-' AND id < '2026-01-01' LIMIT 1",
        "sending_usage_day"},
+      {"gifts to fold",
+       "SELECT transaction_id FROM crm_outbox WHERE to_fold = 1 AND transaction_id > 5 AND next_attempt_at < "
+       "9 "
+       "ORDER BY transaction_id LIMIT 200",
+       "crm_outbox_to_fold"},
+      {"gifts of a day that are counted",
+       "SELECT t.sent_at, r.account_id FROM recipient_transaction t JOIN gift_request r ON r.id = "
+       "t.request_id WHERE (t.sent_at, t.id) > (cast('5' AS bigint), cast('7' AS bigint)) AND t.sent_at < "
+       "cast('9' AS bigint) ORDER BY t.sent_at, t.id LIMIT 5000",
+       "recipient_transaction_sent"},
+      {"latest day of gifts", "SELECT max(sent_at) FROM recipient_transaction WHERE sent_at < 9",
+       "recipient_transaction_sent"},
       {"skipped gifts counted",
        bounded_count_query(
            "crm_sync_state WHERE state = 'skipped' AND state IN ('skipped', 'deleted', 'rejected')"),
