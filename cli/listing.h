@@ -74,6 +74,7 @@ class TextTable {
 
 // --json output: an array written element by element, one per line, so that memory holds one element.
 
+using exports::add_currency;
 using exports::json_amount;
 using exports::json_text;
 using exports::json_time;
@@ -119,6 +120,10 @@ class ListedRow {
   }
   void add_json(const char* key, Json value) {
     if (is_json_) json_[key] = std::move(value);
+  }
+  /// Of the amounts, for --json alone; nothing when it is empty.
+  void add_currency(const std::string& currency) {
+    if (is_json_) exports::add_currency(json_, currency);
   }
   void add_cell(Title title, std::string text) {
     if (is_json_) return;

@@ -106,7 +106,7 @@ giftsync_library(cli SMALL SUBFOLDERS account crm gift request status
 
 file(GLOB store_scripts RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/schema/sql/store_*.sql)
 giftsync_embed(giftsync_schema_store ${store_scripts})
-giftsync_embed(giftsync_crm_sql_managed crm/sql/managed/crm_001.sql)
+giftsync_embed(giftsync_crm_sql_managed crm/sql/managed/crm_001.sql crm/sql/managed/crm_002.sql)
 file(GLOB_RECURSE package RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/conf/salesforce/*.xml ${CMAKE_SOURCE_DIR}/conf/salesforce/*.json)
 giftsync_embed(giftsync_crm_salesforce ${package})
 file(GLOB templates RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/*.* ${CMAKE_SOURCE_DIR}/web/*/*.yaml)

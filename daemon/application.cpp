@@ -234,6 +234,7 @@ handlers::GiftActionOptions gift_action_options(SharedParts& shared, Workers& wo
   options.rematch.skip_unmatched = rules.skip_unmatched;
   options.rematch.tasks_enabled = rules.tasks.enabled;
   options.rematch.overwrite_corrections = true;
+  options.currency = shared.settings.catalogue.currency;
   options.on_changed = [&workers] { workers.wake_sync_and_delivery(); };
   options.on_reached = [&shared](const sync::ReachedCounts& reached) {
     shared.counters.count_reached(reached);
@@ -308,12 +309,14 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& 
                 {made.request, made.recipients, origin.http_request_id, origin.credential_prefix},
                 system_now());
           }),
-      balance_(shared.budgets, shared.store.sending_usage, authenticator_),
+      balance_(shared.budgets, shared.store.sending_usage, authenticator_,
+               shared.settings.catalogue.currency),
       events_(shared.store.feed, authenticator_,
               {shared.settings.feed.enabled, shared.settings.feed.keep_days, system_now}),
-      gift_reads_(shared.store, authenticator_,
-                  {shared.settings.server.base_url, shared.secrets.current, system_now,
-                   shared.settings.feed.enabled, shared.settings.feed.keep_days}),
+      gift_reads_(
+          shared.store, authenticator_,
+          {shared.settings.server.base_url, shared.secrets.current, system_now, shared.settings.feed.enabled,
+           shared.settings.feed.keep_days, shared.settings.catalogue.currency}),
       gift_actions_(shared.store, authenticator_, gift_action_options(shared, workers)),
       gift_pages_(shared.store, writer, shared.links, branding_from(shared.settings.pages),
                   {shared.settings.server.base_url, shared.settings.pages.language,

@@ -70,7 +70,8 @@ std::string_view to_word(DeliveryState state);
 std::optional<DeliveryState> delivery_state_from_word(std::string_view word);
 
 /// The kind of a mail: the gift itself, also when it is resent, a reminder, what waits for an approver, which
-/// gifts of a sender are undelivered, or a test gift, which its sender gets.
+/// gifts of a sender are undelivered, a test gift, which its sender gets, or a sign-in link. No row of the
+/// store has the last word: see SignInMails.
 enum class MailKind { gift, reminder, approval, sender, test, sign_in };
 /// It is the mail of one gift, whose id is the transaction id of its row.
 constexpr bool is_of_gift(MailKind kind) {

@@ -15,6 +15,11 @@ std::string to_decimal(Money amount) {
   return (negative ? "-" : "") + std::to_string(magnitude / 100) + "." + cents;
 }
 
+std::string amount_text(std::optional<Money> amount, std::string_view currency) {
+  std::string text = to_decimal(amount);
+  return text.empty() || currency.empty() ? text : text.append(" ").append(currency);
+}
+
 std::optional<Money> from_decimal(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);

@@ -38,6 +38,9 @@ std::string to_decimal(Money amount);
 /// Empty for an unknown amount.
 std::string to_decimal(std::optional<Money> amount);
 
+/// For a person: "5.50 EUR"; "5.50" without a currency. Empty for an unknown amount.
+std::string amount_text(std::optional<Money> amount, std::string_view currency);
+
 /// Parses "5", "5.5", "5.50" and "-0.05"; empty for anything else, for more than two decimals and beyond
 /// kMaxMoney.
 std::optional<Money> from_decimal(std::string_view text);

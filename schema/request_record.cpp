@@ -41,6 +41,7 @@ const std::array<FieldDescriptor, kRequestRecordFieldCount> kRequestRecordFields
     {"Last Modified By ID",         "LastModifiedById",            FieldType::lookup,     0,     FieldOwner::crm,      "lastmodifiedbyid", true},
     {"Last Modified Date",          "LastModifiedDate",            FieldType::date_time,  0,     FieldOwner::crm,      "lastmodifieddate", true},
     {"Owner ID",                    "OwnerId",                     FieldType::lookup,     0,     FieldOwner::once,     "ownerid", true},
+    {"Utm Campaign Id",             "Utm_Campaign_Id",             FieldType::text,       255,   FieldOwner::once,     "utm_campaign_id"},
 }};
 // clang-format on
 
@@ -70,7 +71,8 @@ constexpr F kGiven[] = {F::account,
                         F::recipient_first_name,
                         F::recipient_last_name,
                         F::message,
-                        F::sender};
+                        F::sender,
+                        F::utm_campaign_id};
 constexpr std::size_t kNotApproved = 3;
 
 constexpr auto kRequestRecordStatuses =
@@ -166,7 +168,11 @@ std::optional<bool> RequestRecord::checkbox(RequestRecordField field) const {
 
 std::string format_values(const RequestRecord& record, std::span<const RequestRecordField> fields) {
   std::string text;
-  for (const RequestRecordField field : fields) append_value(text, record.get(field));
+  for (const RequestRecordField field : fields) {
+    // The last one of every list.
+    if (field == F::utm_campaign_id && std::holds_alternative<std::monostate>(record.get(field))) continue;
+    append_value(text, record.get(field));
+  }
   return text;
 }
 

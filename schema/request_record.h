@@ -14,7 +14,7 @@
 
 namespace giftsync {
 
-/// In the order of kRequestRecordFields (REQ-1, REQ-2).
+/// In the order of kRequestRecordFields (REQ-1, REQ-2). New ones come last: stored texts have this order.
 enum class RequestRecordField : std::size_t {
   number,
   account,
@@ -47,9 +47,10 @@ enum class RequestRecordField : std::size_t {
   last_modified_by,
   last_modified_date,
   owner,
+  utm_campaign_id,  ///< REQ-58
 };
 inline constexpr std::size_t kRequestRecordFieldCount =
-    static_cast<std::size_t>(RequestRecordField::owner) + 1;
+    static_cast<std::size_t>(RequestRecordField::utm_campaign_id) + 1;
 
 extern const std::array<FieldDescriptor, kRequestRecordFieldCount> kRequestRecordFields;
 inline const FieldDescriptor& descriptor_of(RequestRecordField field) {
@@ -98,7 +99,7 @@ class RequestRecord {
 };
 
 /// The values of some fields as one text: two texts are equal exactly when all values are. parse_values()
-/// is the inverse.
+/// is the inverse. Without a campaign it is the text of the versions that had none, whose approvals hold.
 std::string format_values(const RequestRecord& record, std::span<const RequestRecordField> fields);
 void parse_values(std::string_view text, std::span<const RequestRecordField> fields, RequestRecord& record);
 

@@ -84,8 +84,8 @@ Findings bad_certificate(const Facts& facts, CertificateState state) {
                    " UTC",
                renew}};
     case CertificateState::not_yet_valid:
-      return {{begin + " is not valid, so clients refuse giftsyncd, before " + minute_text(dates.not_before) +
-                   " UTC",
+      return {{begin + " is not valid before " + minute_text(dates.not_before) +
+                   " UTC: clients refuse giftsyncd, unless it goes on with the former one",
                "timedatectl  # if the clock is right, use the former certificate until then"}};
     case CertificateState::good:
       break;

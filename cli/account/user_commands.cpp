@@ -157,11 +157,17 @@ int revoke_roles(const Console& console, Store& store, const RoleOptions& option
     const Role role = *role_from_word(word);
     const bool revoked =
         store.console_users.revoke(user->id, role, command_event(console, "user.revoke", *user, word));
-    const bool stays = store.console_users.find(user->id)->role_set().contains(role);
+    const ConsoleUser now = *store.console_users.find(user->id);
     console.info(fmt::format("{} {}{}.", printable(user->email),
                              revoked ? "lost the granted role " : "was not granted the role ", word));
-    if (stays)
-      console.info(fmt::format("The user still has the role {} from a permission set of the CRM.", word));
+    for (const store::UserRole& left : now.roles)
+      if (left.role == role)
+        console.info(
+            left.origin == RoleOrigin::group
+                ? fmt::format("The user still has the role {} from the group {} of an identity "
+                              "provider, until a sign-in without it or \"giftsyncctl user unlink\".",
+                              word, in_quotes(left.granted_by))
+                : fmt::format("The user still has the role {} from a permission set of the CRM.", word));
   }
   return EX_OK;
 }
@@ -195,8 +201,8 @@ int unlink_identity(const Console& console, Store& store, const UnlinkOptions& o
                                                 printable(options.connection)));
   }
   console.info(
-      fmt::format("{} is unlinked, and its sessions of {} have ended; its address is linked again at "
-                  "the next sign-in.",
+      fmt::format("{} is unlinked; its sessions of {} and its roles from groups have ended; its address is "
+                  "linked again at the next sign-in.",
                   printable(user->email), printable(options.connection)));
   return EX_OK;
 }
@@ -204,8 +210,8 @@ int unlink_identity(const Console& console, Store& store, const UnlinkOptions& o
 void add_unlink(Commands& commands, Command& noun) {
   const auto options = std::make_shared<UnlinkOptions>();
   Command* verb = commands.verb(noun, "unlink",
-                                "Forget who the user is at an identity provider, so that the next sign-in "
-                                "with the address links it again.",
+                                "Forget who the user is at an identity provider, with the roles from its "
+                                "groups, so that the next sign-in with the address links it again.",
                                 {"user unlink ana@example.com --connection acme"});
   verb->add_option("EMAIL", options->email, "The user's e-mail address")->required();
   verb->add_option("--connection", options->connection, "The connection's name")
@@ -303,7 +309,9 @@ void add_user_commands(Commands& commands) {
   add_list(commands, *noun);
   add_role_verb(commands, *noun, "grant", "Give a user roles.", grant_roles);
   add_role_verb(commands, *noun, "revoke",
-                "Take granted roles from a user. Roles from permission sets of the CRM stay.", revoke_roles);
+                "Take granted roles from a user. Roles from permission sets of the CRM and from groups of an "
+                "identity provider stay.",
+                revoke_roles);
   add_active_verb(commands, *noun, "activate", "Activate a deactivated user.", true);
   add_active_verb(commands, *noun, "deactivate",
                   "Deactivate a user: its sessions and sign-in links end now, and it cannot sign in.", false);

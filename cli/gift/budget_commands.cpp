@@ -135,7 +135,7 @@ void show_scope(const Console& console, const sync::SendingBudgetRules& rules, s
                 const Scope& scope) {
   const auto rows = sync::budgets_of_scope(rules, store, scope.kind, scope.id, scope.name, console.now());
   Listing list(console.out, false);
-  for (const ListedBudget& budget : rows) list.add([&](ListedRow& row) { describe(row, budget); });
+  for (const ListedBudget& budget : rows) list.add([&](ListedRow& row) { describe(row, budget, ""); });
   list.finish();
   for (const ListedBudget& budget : rows) {
     if (!budget.used || !sync::is_exceeded(budget.limit.limits, *budget.used)) continue;
@@ -220,7 +220,8 @@ int list_budgets(const Console& console, CliContext& ctx, const ListOptions& opt
   const sync::BudgetList found = sync::listed_budgets(
       rules, ctx.store, console.now(), options.json ? std::numeric_limits<std::size_t>::max() : kMaxListed);
   Listing list(console.out, options.json);
-  for (const ListedBudget& budget : found.rows) list.add([&](ListedRow& row) { describe(row, budget); });
+  for (const ListedBudget& budget : found.rows)
+    list.add([&](ListedRow& row) { describe(row, budget, ctx.settings.catalogue.currency); });
   list.finish();
   if (options.json) return EX_OK;
   if (found.rows.empty())
@@ -261,7 +262,10 @@ int check_budgets(const Console& console, CliContext& ctx, const ListOptions& op
   const BudgetNames names(ctx.store);
   Listing list(console.out, options.json);
   for (const store::UsageDifference& difference : differences)
-    list.add([&](ListedRow& row) { describe(row, difference, names); });
+    list.add([&](ListedRow& row) {
+      describe(row, difference, names);
+      row.add_currency(ctx.settings.catalogue.currency);
+    });
   list.finish();
   if (!differences.empty()) {
     console.info(

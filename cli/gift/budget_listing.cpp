@@ -17,7 +17,7 @@ void add_amount(ListedRow& row, const char* key, std::string_view title, std::op
 
 }  // namespace
 
-void describe(ListedRow& row, const sync::ListedBudget& budget) {
+void describe(ListedRow& row, const sync::ListedBudget& budget, const std::string& currency) {
   const store::BudgetLimits& limits = budget.limit.limits;
   const auto& used = budget.used;
   row.add("scope", {"SCOPE"}, sync::to_word(*budget.limit.kind));
@@ -35,6 +35,7 @@ void describe(ListedRow& row, const sync::ListedBudget& budget) {
   add_number(row, "used_percent", "%",
              used && !limits.empty() ? std::optional(sync::percent_used(limits, *used)) : std::nullopt);
   row.add("resets_at", {"RESETS (UTC)"}, std::optional(budget.limit.ends_at));
+  row.add_currency(currency);
 }
 
 }  // namespace giftsync::cli

@@ -6,6 +6,6 @@
 
 namespace giftsync::cli {
 
-void describe(ListedRow& row, const sync::ListedBudget& budget);
+void describe(ListedRow& row, const sync::ListedBudget& budget, const std::string& currency);
 
 }  // namespace giftsync::cli

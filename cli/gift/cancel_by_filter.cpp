@@ -160,7 +160,7 @@ int cancel_by_filter(const Console& console, CliContext& ctx, const CancelFilter
   print(console, preview);
   if (preview.matching == 0) tell_of_uncancelled_tests(console, ctx, *filter);
   Json shown{{"filter", filter_json(*filter)}, {"dry_run", options.dry_run}};
-  shown.update(preview_json(preview));
+  shown.update(preview_json(preview, ctx.settings.catalogue.currency));
   shown["result"] = nullptr;
   const auto print_json = [&] {
     if (options.json) console.out << json_text(shown, 2) << '\n';

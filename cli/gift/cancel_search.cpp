@@ -80,20 +80,22 @@ void print(const Console& console, const sync::CancelPreview& preview) {
   console.info(mails + ".");
 }
 
-Json preview_json(const sync::CancelPreview& preview) {
+Json preview_json(const sync::CancelPreview& preview, const std::string& currency) {
   Json first = Json::array();
   for (const store::Gift& gift : preview.first) first.push_back(gift_json(gift));
-  return {{"matching", preview.matching},
-          {"cancellable", preview.cancellable()},
-          {"mails_not_left", preview.not_left},
-          {"mails_maybe_left", preview.maybe_left},
-          {"mails_left", preview.left},
-          {"issued_as_urls", preview.as_urls},
-          {"total_price", json_amount(preview.total_price)},
-          {"unknown_prices", preview.unknown_prices},
-          {"senders", preview.senders.size()},
-          {"first_gifts", std::move(first)},
-          {"oldest_gift", preview.oldest ? gift_json(*preview.oldest) : Json(nullptr)}};
+  Json json{{"matching", preview.matching},
+            {"cancellable", preview.cancellable()},
+            {"mails_not_left", preview.not_left},
+            {"mails_maybe_left", preview.maybe_left},
+            {"mails_left", preview.left},
+            {"issued_as_urls", preview.as_urls},
+            {"total_price", json_amount(preview.total_price)},
+            {"unknown_prices", preview.unknown_prices},
+            {"senders", preview.senders.size()},
+            {"first_gifts", std::move(first)},
+            {"oldest_gift", preview.oldest ? gift_json(*preview.oldest) : Json(nullptr)}};
+  add_currency(json, currency);
+  return json;
 }
 
 }  // namespace giftsync::cli

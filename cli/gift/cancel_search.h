@@ -13,6 +13,7 @@ sync::CancelPreview find_gifts_to_cancel(const Console& console, store::Store& s
 Json filter_json(const sync::CancelFilter& filter);
 /// For the person who confirms.
 void print(const Console& console, const sync::CancelPreview& preview);
-Json preview_json(const sync::CancelPreview& preview);
+/// `currency`: of the total price; may be empty.
+Json preview_json(const sync::CancelPreview& preview, const std::string& currency);
 
 }  // namespace giftsync::cli

@@ -117,7 +117,7 @@ int show_gift(const Console& console, CliContext& ctx, const ShowOptions& option
   if (!detail) return console.fail(EX_DATAERR, missing_gift(options, id));
   if (options.mail) return show_mail(console, ctx, detail->gift, options.json);
   if (options.json)
-    console.out << json_text(gift_detail_json(*detail), 2) << '\n';
+    console.out << json_text(gift_detail_json(*detail, ctx.settings.catalogue.currency), 2) << '\n';
   else
     print(*detail, console.out);
   if (!detail->crm_error) return EX_OK;

@@ -110,8 +110,9 @@ int export_gifts(const Console& console, CliContext& ctx, const ExportOptions& o
   }
   ExportLines lines(console.out, options.format == "csv");
   ExportTotals totals;
+  const std::string& currency = ctx.settings.catalogue.currency;
   if (options.excel) console.out << kByteOrderMark;
-  if (!options.totals) lines.header(export_columns());
+  if (!options.totals) lines.header(export_columns(currency));
   std::optional after = TransactionId{0};
   while (after && console.out) {
     auto [gifts, next] = ctx.store.gifts.list(filter, *after, kGiftsPerBatch);
@@ -121,15 +122,18 @@ int export_gifts(const Console& console, CliContext& ctx, const ExportOptions& o
     for (const store::Gift& gift : gifts) {
       const auto donation = donations.find(gift.transaction.id);
       if (!options.totals)
-        lines.add(
-            export_row(gift, donation == donations.end() ? std::nullopt : std::optional(donation->second)));
+        lines.add(export_row(gift, currency,
+                             donation == donations.end() ? std::nullopt : std::optional(donation->second)));
       totals.add(gift);
     }
   }
   if (options.totals) {
-    lines.header({"status", "gifts", "item_cost", "shipping_cost", "carbon_neutral_cost", "transaction_fee",
-                  "total_price"});
-    for (const Json& row : totals.rows()) lines.add(row);
+    std::vector<std::string> names{
+        "status",          "gifts",      "item_cost", "shipping_cost", "carbon_neutral_cost",
+        "transaction_fee", "total_price"};
+    if (!currency.empty()) names.emplace_back("currency");
+    lines.header(names);
+    for (const Json& row : totals.rows(currency)) lines.add(row);
   }
   console.out.flush();
   if (options.totals || !console.out) return EX_OK;
@@ -190,17 +194,19 @@ std::string amount_or_unknown(std::optional<Money> amount) {
   return amount ? to_decimal(*amount) : "unknown";
 }
 
-void add_costs(Json& row, const store::GiftCosts& costs) {
+void add_costs(Json& row, const store::GiftCosts& costs, const std::string& currency) {
   row["item_cost"] = json_amount(costs.item);
   row["shipping_cost"] = json_amount(costs.shipping);
   row["carbon_neutral_cost"] = json_amount(costs.carbon_neutral);
   row["transaction_fee"] = json_amount(costs.transaction_fee);
   row["total_price"] = json_amount(costs.total());
+  add_currency(row, currency);
 }
 
 }  // namespace
 
-Json export_row(const store::Gift& gift, const std::optional<store::Donation>& donation) {
+Json export_row(const store::Gift& gift, const std::string& currency,
+                const std::optional<store::Donation>& donation) {
   const store::GiftRequest& request = gift.request;
   const store::RecipientTransaction& transaction = gift.transaction;
   Json row = {{"recipient_transaction_id", transaction.id.value},
@@ -216,7 +222,7 @@ Json export_row(const store::Gift& gift, const std::optional<store::Donation>& d
   row["sender_name"] = text_or_null(request.sender_name);
   row["gift_id"] = request.gift.value == 0 ? Json(nullptr) : Json(request.gift.value);
   row["item_name"] = text_or_null(request.item_name);
-  add_costs(row, request.costs);
+  add_costs(row, request.costs, currency);
   row["utm_campaign_id"] = text_or_null(request.utm_campaign_id.value_or(""));
   row["charity"] = donation ? text_or_null(donation->charity) : Json(nullptr);
   row["mode"] = to_word(request.mode);
@@ -229,9 +235,9 @@ Json export_row(const store::Gift& gift, const std::optional<store::Donation>& d
   return row;
 }
 
-std::vector<std::string> export_columns() {
+std::vector<std::string> export_columns(const std::string& currency) {
   std::vector<std::string> names;
-  const Json row = export_row({});  // must outlive items()
+  const Json row = export_row({}, currency);  // must outlive items()
   for (const auto& [name, value] : row.items()) names.push_back(name);
   return names;
 }
@@ -267,11 +273,11 @@ std::int64_t ExportTotals::count() const {
   return count;
 }
 
-std::vector<Json> ExportTotals::rows() const {
+std::vector<Json> ExportTotals::rows(const std::string& currency) const {
   std::vector<Json> rows;
   for (const auto& [status, sum] : sums_) {
     Json row = {{"status", to_word(status)}, {"gifts", sum.gifts}};
-    add_costs(row, sum.costs);
+    add_costs(row, sum.costs, currency);
     rows.push_back(std::move(row));
   }
   return rows;

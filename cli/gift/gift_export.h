@@ -15,9 +15,11 @@
 namespace giftsync::cli {
 
 /// A gift as an object with the columns as members, in their order: texts, whole numbers, null.
-Json export_row(const store::Gift& gift, const std::optional<store::Donation>& donation = {});
+/// `currency`: its column follows the costs; empty: there is none.
+Json export_row(const store::Gift& gift, const std::string& currency,
+                const std::optional<store::Donation>& donation = {});
 /// The column names.
-std::vector<std::string> export_columns();
+std::vector<std::string> export_columns(const std::string& currency);
 
 /// The header, or one gift.
 std::string csv_line(const std::vector<std::string>& texts);
@@ -29,7 +31,7 @@ class ExportTotals {
   void add(const store::Gift& gift);
   std::int64_t count() const;
   /// One row per status that occurs: the count and the sum of each cost.
-  std::vector<Json> rows() const;
+  std::vector<Json> rows(const std::string& currency) const;
   void print(std::ostream& out) const;
 
  private:

@@ -33,7 +33,7 @@ std::string_view record_word(const ListedGift& gift) {
   return state == State::skipped ? "none, no match" : state == State::deleted ? "none, deleted" : "none yet";
 }
 
-Json json_of(const ListedGift& gift, const GiftListing& listing) {
+Json json_of(const ListedGift& gift, const GiftListing& listing, const std::string& currency) {
   Json json = gift_record_json(gift.record);
   // One member: many readers of JSON take names that differ by case as one.
   json.erase(std::string(descriptor_of(GiftField::utm_campaign_id).name));
@@ -45,6 +45,7 @@ Json json_of(const ListedGift& gift, const GiftListing& listing) {
   json["has_record"] = has_record(gift);
   if (listing.conflicting) json["conflicts"] = gift.conflicts;
   if (listing.refused) json["refusal"] = text_or_null(gift.sync_state ? gift.sync_state->error : "");
+  add_currency(json, currency);
   return json;
 }
 
@@ -92,15 +93,15 @@ bool has_external_ids(const CliContext& ctx) {
   return std::any_of(sources.begin(), sources.end(), [](const auto& source) { return source.allots_ids; });
 }
 
-void describe(ListedRow& row, const ListedGift& gift, const GiftListing& listing, bool with_external_id) {
-  if (row.is_json()) return row.set_json(json_of(gift, listing));
+void describe(ListedRow& row, const ListedGift& gift, const GiftListing& listing, const CliContext& ctx) {
+  if (row.is_json()) return row.set_json(json_of(gift, listing, ctx.settings.catalogue.currency));
   using Kind = TextTable::Kind;
   const GiftRecord& record = gift.record;
   const std::string word = text_of(record, GiftField::status);
   const auto status = status_from_word(word);
   const auto* total = std::get_if<Money>(&record.get(GiftField::total_price));
   row.add_cell({"ID", Kind::number}, std::to_string(record.transaction().value));
-  if (with_external_id) row.add_cell({"EXTERNAL ID", Kind::elastic}, gift.external_id);
+  if (has_external_ids(ctx)) row.add_cell({"EXTERNAL ID", Kind::elastic}, gift.external_id);
   row.add_cell({"STATUS"}, word);
   row.add_cell({"SINCE (UTC)"}, status ? minute_text(time_of(record, time_field_of(*status))) : "");
   row.add_cell({"RECIPIENT", Kind::elastic_last}, recipient_of(record));
@@ -199,7 +200,7 @@ int list_gifts(const Console& console, CliContext& ctx, const GiftListing& listi
   MissingRecords missing;
   const auto print = [&](const ListedGift& gift) {
     missing.add(gift);
-    list.add([&](ListedRow& row) { describe(row, gift, listing, has_external_ids(ctx)); });
+    list.add([&](ListedRow& row) { describe(row, gift, listing, ctx); });
   };
   const std::optional<SearchBound> bound = search_bound(ctx, listing);
   const auto next_matching = [&, next_page = gifts_before_filter(ctx, listing, bound)] {

@@ -28,7 +28,8 @@ std::string sentences_of(const std::vector<store::HoldReason>& reasons) {
   return printable(text);
 }
 
-void describe(ListedRow& row, const HeldGiftRequest& held, const std::string& account) {
+void describe(ListedRow& row, const HeldGiftRequest& held, const std::string& account,
+              const std::string& currency) {
   const std::vector<store::HoldReason> reasons = store::reasons_of(held);
   row.add("id", {"REQUEST", Kind::number}, held.id.value);
   row.add("state", {"STATE"}, to_word(held.state));
@@ -43,6 +44,7 @@ void describe(ListedRow& row, const HeldGiftRequest& held, const std::string& ac
   row.add_json("decided_by", text_or_null(held.decided_by));
   row.add_json("comment", text_or_null(held.comment));
   row.add_json("reasons", validation::reasons_json(reasons));
+  row.add_currency(currency);
   // A budget or the gifts of a recipient may be others by now; `held show` has those of now.
   row.set_below("When it was held: " + sentences_of(reasons));
 }
@@ -83,7 +85,9 @@ int list_held(const Console& console, CliContext& ctx, const ListOptions& option
   const std::int64_t rows =
       each_row(console, options.limit, pages_of(ctx.store, filter), [&](const HeldGiftRequest& held) {
         const auto account = ctx.store.accounts.find(held.account);
-        list.add([&](ListedRow& row) { describe(row, held, account ? account->email : ""); });
+        list.add([&](ListedRow& row) {
+          describe(row, held, account ? account->email : "", ctx.settings.catalogue.currency);
+        });
       });
   list.finish();
   if (rows > 0 || options.json) return EX_OK;
@@ -115,9 +119,9 @@ struct ShowOptions {
   bool json = false;
 };
 
-Json review_json(const sync::HeldReview& review) {
+Json review_json(const sync::HeldReview& review, const std::string& currency) {
   ListedRow row(true);
-  describe(row, review.held, review.account ? review.account->email : "");
+  describe(row, review.held, review.account ? review.account->email : "", currency);
   Json json = row.json();
   json["amount"] = json_amount(review.amount);
   json["item"] = text_or_null(review.item ? review.item->name : "");
@@ -140,7 +144,7 @@ int show_held(const Console& console, CliContext& ctx, const ShowOptions& option
   const auto found = review(console, ctx, options.id);
   if (!found) return fail_unknown(console, options.id);
   if (options.json) {
-    console.out << json_text(review_json(*found), 2) << '\n';
+    console.out << json_text(review_json(*found, ctx.settings.catalogue.currency), 2) << '\n';
     return EX_OK;
   }
   const auto line = [&](std::string_view title, const std::string& text) {

@@ -72,6 +72,7 @@ int list_items(const Console& console, CliContext& ctx, bool json) {
       row.add("redemption", {"REDEMPTION"}, redemption,
               redemption.empty() ? "nothing" : fmt::format("{}", fmt::join(redemption, ", ")));
       row.add("active", {"STATE"}, item.active, item.active ? "active" : "inactive");
+      row.add_currency(ctx.settings.catalogue.currency);
     });
   }
   list.finish();

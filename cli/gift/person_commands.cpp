@@ -84,7 +84,7 @@ int export_person(const Console& console, CliContext& ctx, const ExportOptions& 
   event.detail = person.export_text();
   ctx.store.audit.add(event);
   if (options.json)
-    console.out << exports::person_json(ctx.store, *ctx.crm, person) << '\n';
+    console.out << exports::person_json(ctx.store, *ctx.crm, person, ctx.settings.catalogue.currency) << '\n';
   else
     print_person(console, ctx, person);
   console.out.flush();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "platform/http_client.h"
+
 namespace giftsync::config {
 namespace {
 
@@ -49,6 +51,38 @@ ProviderEndpoints provider_endpoints(const SsoSettings& sso, const SsoConnection
     return {{}, root + std::string(kWellKnown), root + "/oauth2/authorize", root + "/oauth2/token"};
   return {root + "/v2.0", root + "/v2.0" + std::string(kWellKnown), root + "/oauth2/v2.0/authorize",
           root + "/oauth2/v2.0/token"};
+}
+
+namespace {
+
+/// The API name of "contact" and the other objects.
+std::string object_api_name(const CrmSettings& crm, std::string_view object) {
+  if (object == "gift_record") {
+    const auto named = std::find_if(crm.objects.begin(), crm.objects.end(),
+                                    [&](const auto& one) { return one.first == object; });
+    if (named != crm.objects.end()) return named->second;
+    return (crm.name_space.empty() ? "" : crm.name_space + "__") + "Gift_Record__c";
+  }
+  std::string name(object);
+  if (!name.empty() && name.front() >= 'a' && name.front() <= 'z')
+    name.front() = static_cast<char>(name.front() - 'a' + 'A');
+  return name;
+}
+
+}  // namespace
+
+std::string record_url(const CrmSettings& crm, std::string_view object, const std::string& id) {
+  std::string url = crm.record_url;
+  if (url.empty() && crm.kind() == CrmKind::salesforce && !crm.salesforce.domain.empty())
+    url = crm.salesforce.domain + "/{id}";
+  if (url.empty() || id.empty()) return {};
+  const auto put = [&url](std::string_view placeholder, const std::string& value) {
+    const std::size_t at = url.find(placeholder);
+    if (at != std::string::npos) url.replace(at, placeholder.size(), percent_encoded(value));
+  };
+  put("{object}", object_api_name(crm, object));
+  put("{id}", id);
+  return url;
 }
 
 std::string_view to_word(SsoKind kind) {

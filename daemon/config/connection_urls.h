@@ -1,8 +1,10 @@
 // daemon/config: the URLs and names that others enter on their side: those of a single-sign-on connection
-// (HTTP-41, HTTP-42) and of a webhook; and an identity provider's endpoints. Pure.
+// (HTTP-41, HTTP-42) and of a webhook; an identity provider's endpoints; and the pages of a CRM's records.
+// Pure.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/config/settings.h"
@@ -35,6 +37,10 @@ struct ProviderEndpoints {
 };
 /// The endpoints of an oidc or directory connection.
 ProviderEndpoints provider_endpoints(const SsoSettings& sso, const SsoConnectionSettings& connection);
+
+/// The page of a CRM's record, by crm.record_url. `object`: "contact", "lead", "account", "opportunity" or
+/// "gift_record". Empty without an id, and for a CRM without such pages.
+std::string record_url(const CrmSettings& crm, std::string_view object, const std::string& id);
 
 std::string_view to_word(SsoKind kind);
 

@@ -167,6 +167,7 @@ struct CrmSettings {
   std::string integration_user;  ///< CRM user id; Actual Sender of gifts that no CRM user triggered
   std::string fallback_owner;    ///< CRM user id; owns what an unknown or inactive user would own
   std::vector<std::pair<std::string, std::string>> sender_aliases;  ///< by email_key()
+  std::string record_url;  ///< with {id}, perhaps {object}; may be empty
   std::string connection;  ///< of an external CRM; empty: managed, in the store, or Salesforce
   StoreBackend backend = StoreBackend::postgresql;  ///< this and the following: only with a connection
   Secret password;
@@ -237,6 +238,7 @@ struct EmailSettings {
 
 struct CatalogueSettings {
   std::string item_url;                  ///< with {gift_id} as its last segment; may be empty
+  std::string currency;                  ///< of all amounts, as ISO 4217 has it; may be empty
   std::int64_t low_code_threshold = 20;  ///< warn the admin at this many codes left of an item
 };
 

@@ -197,7 +197,17 @@ KeyTable package_keys() {
                "an e-mail address with another one, which is no alias itself", alias_fault,
                R"({"propertyNames": {"pattern": "@"}, "additionalProperties": {"type": "string",
                "pattern": "@"}})"},
-       {.example = "{ \"ana@old.example\": \"ana@example.com\" }"}}};
+       {.example = "{ \"ana@old.example\": \"ana@example.com\" }"}},
+      {"crm.record_url",
+       "The page of a record in the CRM, to which the console links ids. {id} is the record's id, {object} "
+       "its object's API name such as Contact. With type: salesforce the default is salesforce.domain and "
+       "the id; else there are no links without it.",
+       Text{setting(&Settings::crm, &C::record_url),
+            {"an https:// URL with {id} behind its host, and {object} if it needs that, such as "
+             "https://crm.example.com/{object}/{id}",
+             check_record_url,
+             R"({"pattern": "^[Hh][Tt][Tt][Pp][Ss]://[^/?#@{}\\s]+[/?]([^#@{}\\s]|[{](object|id)[}])*$"})"}},
+       {.example = "\"https://crm.example.com/{object}/{id}\""}}};
 }
 
 }  // namespace

@@ -334,6 +334,13 @@ KeyTable catalogue_keys() {
                  check_item_url,
                  R"({"pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^/?#@{}\\s][^?#@{}\\s]*/\\{gift_id\\}$"})"}},
            {.example = "\"https://shop.example.com/gifts/{gift_id}\""}},
+          {"catalogue.currency",
+           "The currency of all costs, prices and budgets. Pages, CSV, --json and the API's items, gifts and "
+           "balance then name it; nothing is converted, and all amounts have two decimals.",
+           Text{setting(&Settings::catalogue, &C::currency),
+                {"a currency code of ISO 4217, three capital letters such as EUR", check_currency,
+                 R"({"pattern": "^[A-Z]{3}$"})"}},
+           {.example = "EUR"}},
           {"catalogue.low_code_threshold",
            "With this many codes or fewer left in an item's list, the admin is warned.",
            WholeNumber{setting(&Settings::catalogue, &C::low_code_threshold), 0, 1'000'000, "codes"}}};

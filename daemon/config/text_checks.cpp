@@ -426,6 +426,30 @@ TextFault check_item_url(std::string& text) {
   return check_web_url(example);
 }
 
+TextFault check_record_url(std::string& text) {
+  std::string example = text;
+  const auto take = [&](std::string_view placeholder) {
+    const std::size_t at = example.find(placeholder);
+    if (at != std::string::npos) example.replace(at, placeholder.size(), "x");
+    return at != std::string::npos;
+  };
+  const std::size_t host = text.find("://");
+  const std::size_t path = host == std::string::npos ? host : text.find_first_of("/?", host + 3);
+  if (text.find('{') < path) return "which has a placeholder in its host";
+  if (!take("{id}")) return "which has no {id}";
+  take("{object}");
+  if (example.find_first_of("{}") != std::string::npos)
+    return "which has a placeholder twice, or another than {object} and {id}";
+  return check_sign_in_url(example);
+}
+
+TextFault check_currency(std::string& text) {
+  constexpr std::size_t kLetters = 3;
+  const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+  if (text.size() == kLetters && std::all_of(text.begin(), text.end(), is_capital)) return std::nullopt;
+  return "which is not three capital letters";
+}
+
 TextFault check_smtp_url(std::string& text) {
   UrlParts url(curl_url(), curl_url_cleanup);
   if (TextFault fault = check_url(text, "smtp", "smtps", url)) return fault;

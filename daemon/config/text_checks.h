@@ -52,6 +52,13 @@ TextFault check_domain_pattern(std::string& text);
 /// A web URL whose last segment is "{gift_id}", which appears once.
 TextFault check_item_url(std::string& text);
 
+/// The URL of a record: https, with "{id}" and perhaps "{object}" behind its host, each once, and no other
+/// brace.
+TextFault check_record_url(std::string& text);
+
+/// A currency by its code in ISO 4217: three capital letters. Whether it exists is not known here.
+TextFault check_currency(std::string& text);
+
 /// "smtp://relay.example.com:587" or smtps://, nothing after the port; a slash at its end is cut.
 TextFault check_smtp_url(std::string& text);
 

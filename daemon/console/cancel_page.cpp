@@ -88,19 +88,19 @@ CancelPreview find_gifts(const PageCall& call, const CancelFilter& filter) {
   });
 }
 
-std::string price_of(std::optional<Money> price) {
-  return price ? to_decimal(*price) : texts().text("cancel_price_unknown");
+std::string price_of(const PageCall& call, std::optional<Money> price) {
+  return price ? amount_on_page(call, price) : texts().text("cancel_price_unknown");
 }
 
 /// The counts of `gift cancel --dry-run`.
-Data facts_of(const CancelPreview& found) {
+Data facts_of(const PageCall& call, const CancelPreview& found) {
   Data lines(Data::type::list);
   const auto add = [&](std::string_view key, std::size_t count) {
     add_line(lines, key, std::to_string(count));
   };
   add("cancel_found", found.matching);
   add("cancel_cancellable", found.cancellable());
-  add_line(lines, "total_cost", price_of(found.total_price));
+  add_line(lines, "total_cost", price_of(call, found.total_price));
   if (found.unknown_prices > 0) add("cancel_unknown_prices", found.unknown_prices);
   add("cancel_senders", found.senders.size());
   add("cancel_not_left", found.not_left);
@@ -110,14 +110,14 @@ Data facts_of(const CancelPreview& found) {
   return lines;
 }
 
-Data gift_data(const store::Gift& gift) {
+Data gift_data(const PageCall& call, const store::Gift& gift) {
   Data row;
   row.set("id", std::to_string(gift.transaction.id.value));
   set_address(row, "recipient", gift.transaction.email);
   set_address(row, "sender", gift.request.sender_email);
   set_text(row, "item", gift.request.item_name);
   if (const auto sent = gift.transaction.times[Status::sent]) row.set("sent", time_data(*sent));
-  row.set("cost", price_of(gift.request.costs.total()));
+  row.set("cost", price_of(call, gift.request.costs.total()));
   return row;
 }
 
@@ -155,8 +155,9 @@ std::string command_of(const Asked& asked) {
 bool add_preview(Data& data, const PageCall& call, const Asked& asked) try {
   const CancelPreview found = find_gifts(call, asked.filter);
   data.set("has_preview", true);
-  data.set("facts", facts_of(found));
-  set_list(data, "rows", list_of(found.first, gift_data));
+  data.set("facts", facts_of(call, found));
+  set_list(data, "rows",
+           list_of(found.first, [&](const store::Gift& gift) { return gift_data(call, gift); }));
   if (found.searched_back_to) {
     data.set("searched", texts().text("searched", {{"time", minute(*found.searched_back_to)}}));
     data.set("command", command_of(asked));

@@ -19,10 +19,6 @@ namespace {
 
 using store::ConsoleGift;
 
-std::string amount(const std::optional<Money>& money) {
-  return money ? to_decimal(*money) : std::string();
-}
-
 /// The step of the timeline.
 int step_of(Status status) {
   if (status == Status::delivered || status == Status::undelivered) return 3;
@@ -82,8 +78,9 @@ sync::FoldedStatus status_of(store::Store& store, const store::RecipientTransact
                     gift.untimed_status);
 }
 
-Data summary_of(const ConsoleGift& row, const sync::FoldedStatus& status,
-                const std::optional<store::DeliveryRow>& mail, const store::Viewer& viewer) {
+Data summary_of(const PageCall& call, const ConsoleGift& row, const sync::FoldedStatus& status,
+                const std::optional<store::DeliveryRow>& mail) {
+  const store::Viewer& viewer = call.viewer();
   const store::RecipientTransaction& transaction = row.gift.transaction;
   const store::GiftRequest& request = row.gift.request;
   Data lines(Data::type::list);
@@ -97,7 +94,7 @@ Data summary_of(const ConsoleGift& row, const sync::FoldedStatus& status,
       lines, "sender",
       request.sender_name.empty() ? request.sender_email : request.sender_name + ", " + request.sender_email);
   add_line(lines, "campaign", request.utm_campaign_id.value_or(""));
-  add_line(lines, "total_cost", amount(request.costs.total()));
+  add_line(lines, "total_cost", amount_on_page(call, request.costs.total()));
   if (const auto end = sync::next_end(row.gift, status))
     add_time(lines, end->status == Status::refunded ? "refunded_at" : "expires_at", end->at);
   if (mail && may(viewer.roles, Permission::act_on_gifts)) add_line(lines, "message_id", mail->message_id);
@@ -123,7 +120,9 @@ std::string without_command(const std::string& text) {
 }
 
 /// What the store knows of the gift's record. Nothing is asked of the CRM.
-Data crm_of(store::Store& store, const ConsoleGift& row, const store::Viewer& viewer) {
+Data crm_of(const PageCall& call, const ConsoleGift& row) {
+  store::Store& store = call.store();
+  const store::Viewer& viewer = call.viewer();
   const TransactionId id = row.gift.transaction.id;
   const bool sees_crm = may(viewer.roles, Permission::see_crm);
   const auto shown = [&](const std::string& text) {
@@ -139,11 +138,11 @@ Data crm_of(store::Store& store, const ConsoleGift& row, const store::Viewer& vi
   } else {
     const store::CrmSyncState& state = states.front();
     add_line(lines, "state", word_text("crm_state_", state.state));
-    add_line(lines, "record_id", state.crm_id);
-    add_line(lines, "contact_id", state.decision.contact_id);
-    add_line(lines, "lead_id", state.decision.lead_id);
-    add_line(lines, "account_id", state.decision.account_id);
-    add_line(lines, "opportunity_id", state.decision.opportunity_id);
+    add_record_line(call, lines, "gift_record", state.crm_id);
+    add_record_line(call, lines, "contact", state.decision.contact_id);
+    add_record_line(call, lines, "lead", state.decision.lead_id);
+    add_record_line(call, lines, "account", state.decision.account_id);
+    add_record_line(call, lines, "opportunity", state.decision.opportunity_id);
     add_line(lines, "reason", shown(state.decision.reason));
     add_line(lines, "warnings", shown(state.decision.warnings));
     add_time(lines, "decided_at", state.decided_at);
@@ -190,12 +189,12 @@ http::HttpResponse gift_page(const PageCall& call) {
   data.set("status_word", status);
   data.set("follows", now.status != found->gift.transaction.status);
   data.set("conflict", now.has_conflict);
-  data.set("summary", summary_of(*found, now, mail, call.viewer()));
+  data.set("summary", summary_of(call, *found, now, mail));
   set_text(data, "message", found->gift.transaction.message);
   data.set("timeline", timeline_data(timeline_of(call.store(), *found, mail, is_masked)));
   add_request(call, *found, data);
   set_text(data, "audit_url", history_url(call, "gift", std::to_string(found->gift.transaction.id.value)));
-  data.set("crm", crm_of(call.store(), *found, call.viewer()));
+  data.set("crm", crm_of(call, *found));
   data.set("masked", is_masked);
   add_gift_actions(call, *found, data);
   return page(call, "gift", texts().text("gift_number", {{"id", call.parameter}}), std::move(data));

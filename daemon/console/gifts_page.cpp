@@ -47,12 +47,12 @@ UtcMillis since_of(const store::RecipientTransaction& transaction) {
   return transaction.times[transaction.status].value_or(*transaction.times[Status::sent]);
 }
 
-Data row_data(const ConsoleGift& row, const ConsoleUrl& url) {
+Data row_data(const PageCall& call, const ConsoleGift& row) {
   const store::Gift& gift = row.gift;
   const std::string status(to_word(gift.transaction.status));
   Data made;
   made.set("id", std::to_string(gift.transaction.id.value));
-  made.set("url", url.base + "/gifts/" + std::to_string(gift.transaction.id.value));
+  made.set("url", call.url().base + "/gifts/" + std::to_string(gift.transaction.id.value));
   made.set("sent", time_data(*gift.transaction.times[Status::sent]));
   set_address(made, "recipient", recipient_of(row));
   set_text(made, "item", gift.request.item_name);
@@ -63,22 +63,21 @@ Data row_data(const ConsoleGift& row, const ConsoleUrl& url) {
   made.set("conflict", gift.transaction.has_conflict);
   made.set("linked", linked_to(row));
   made.set("crm", texts().text(crm_key(row)));
-  const auto total = gift.request.costs.total();
-  made.set("cost", total ? to_decimal(*total) : "");
+  made.set("cost", amount_on_page(call, gift.request.costs.total()));
   return made;
 }
 
-std::string csv_header() {
+std::string csv_header(const std::string& currency) {
   std::string listed;
   store::each_listed({},
                      [&](const auto& field, const auto&) { listed.append(",").append(field.listed_name()); });
   return std::string(kByteOrderMark) +
          "transaction_id,gift_request_id,sent_at,status,status_since,recipient_email,first_name,last_name,"
          "sender_email,item,campaign,total_cost,source,conflict,contact_id,lead_id,crm_state,crm_error" +
-         listed + "\r\n";
+         listed + (currency.empty() ? "" : ",currency") + "\r\n";
 }
 
-std::string csv_row(const ConsoleGift& row) {
+std::string csv_row(const ConsoleGift& row, const std::string& currency) {
   const store::RecipientTransaction& transaction = row.gift.transaction;
   const store::GiftRequest& request = row.gift.request;
   const auto total = request.costs.total();
@@ -104,6 +103,7 @@ std::string csv_row(const ConsoleGift& row) {
   for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + csv_cell(cell);
   store::each_listed(row.gift,
                      [&](const auto&, const auto& value) { line += "," + csv_cell(field_text(value)); });
+  if (!currency.empty()) line += "," + currency;
   return line + "\r\n";
 }
 
@@ -114,19 +114,20 @@ struct CsvReader {
   const store::Viewer viewer;
   const store::ConsoleGiftFilter filter;
   const std::function<bool()> may_go_on;
+  const std::string currency;
   std::optional<TransactionId> before = {};
   std::int64_t rows = 0;
   bool has_ended = false;
   bool has_header = false;
 
   std::string next() {
-    std::string text = has_header ? "" : csv_header();
+    std::string text = has_header ? "" : csv_header(currency);
     has_header = true;
     while (text.empty() && !has_ended) {
       // The body then ends without its last chunk.
       if (before && !may_go_on()) throw std::runtime_error("who reads this CSV may not read on");
       const auto page = gifts.list(viewer, filter, before, kCsvPageRows);
-      for (const ConsoleGift& row : page.gifts) text += csv_row(row);
+      for (const ConsoleGift& row : page.gifts) text += csv_row(row, currency);
       rows += static_cast<std::int64_t>(page.gifts.size());
       before = page.next_before;
       has_ended = !before || rows >= kMaxCsvRows;
@@ -165,7 +166,7 @@ std::string whose_gifts(const PageCall& call, bool is_whole) {
 
 http::HttpResponse gifts_csv(const PageCall& call, const store::ConsoleGiftFilter& filter) {
   const auto reader = std::make_shared<CsvReader>(
-      CsvReader{call.store().console_gifts, call.viewer(), filter, session_check(call)});
+      CsvReader{call.store().console_gifts, call.viewer(), filter, session_check(call), currency_of(call)});
   http::HttpResponse response;
   response.headers = {{"Content-Type", "text/csv; charset=utf-8"},
                       {"Content-Disposition", "attachment; filename=\"gifts.csv\""}};
@@ -198,8 +199,7 @@ http::HttpResponse gifts_page(const PageCall& call) {
     found = call.store().console_gifts.list(call.viewer(), query.filter, query.before, kPageRows);
   Data data;
   set_not_applied(data, query.not_applied, query.kept.empty() ? list : list + "?" + query_of(query.kept));
-  set_list(data, "rows",
-           list_of(found.gifts, [&](const ConsoleGift& gift) { return row_data(gift, call.url()); }));
+  set_list(data, "rows", list_of(found.gifts, [&](const ConsoleGift& gift) { return row_data(call, gift); }));
   data.set("tests_left_out", !call.viewer().test);
   set_text(data, "filter", describe_filter(query));
   set_text(data, "whose", whose_gifts(call, !found.searched_back_to && !query.before));

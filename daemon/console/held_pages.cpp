@@ -21,8 +21,8 @@ std::string path_of(const store::HeldGiftRequest& held) {
   return kPath + "/" + std::to_string(held.id.value);
 }
 
-std::string amount_text(const std::optional<Money>& amount) {
-  return amount ? to_decimal(*amount) : texts().text("held_amount_unknown");
+std::string amount_text(const PageCall& call, const std::optional<Money>& amount) {
+  return amount ? amount_on_page(call, amount) : texts().text("held_amount_unknown");
 }
 
 bool is_seen(const PageCall& call, const store::HeldGiftRequest& held) {
@@ -58,7 +58,7 @@ Data row_data(const PageCall& call, const store::HeldGiftRequest& held) {
   row.set("url", url_of(call, path_of(held)));
   row.set("number", std::to_string(held.id.value));
   row.set("gifts", std::to_string(held.gifts));
-  row.set("amount", amount_text(held.amount));
+  row.set("amount", amount_text(call, held.amount));
   const auto account = call.store().accounts.find(held.account);
   if (account) set_address(row, "account", account->email);
   row.set("reasons", reasons_data(store::reasons_of(held)));
@@ -66,14 +66,14 @@ Data row_data(const PageCall& call, const store::HeldGiftRequest& held) {
   return row;
 }
 
-Data summary_of(const HeldReview& review) {
+Data summary_of(const PageCall& call, const HeldReview& review) {
   const store::HeldGiftRequest& held = review.held;
   Data lines(Data::type::list);
   add_line(lines, "held_account", review.account ? review.account->email : "");
   add_line(lines, "held_key", held.credential_prefix);
   add_line(lines, "item", review.item ? review.item->name : std::to_string(held.gift.value));
   add_line(lines, "held_gifts", std::to_string(held.gifts));
-  add_line(lines, "held_amount", amount_text(review.amount));
+  add_line(lines, "held_amount", amount_text(call, review.amount));
   add_line(lines, "held_delivery", texts().text(held.mode == SendMode::email ? "held_email" : "held_urls"));
   add_line(lines, "campaign", review.utm_campaign_id.value_or(""));
   add_time(lines, "held_since", held.held_at);
@@ -137,7 +137,7 @@ http::HttpResponse show(const PageCall& call, const HeldReview& review, bool is_
   Data data;
   data.set("state", sync::describe_state(review.held));
   data.set("is_changed", is_changed);
-  data.set("summary", summary_of(review));
+  data.set("summary", summary_of(call, review));
   set_list(data, "reasons", reasons_data(review.reasons, review.recipients));
   set_list(data, "faults", reasons_data(review.faults, review.recipients));
   set_list(data, "notes", reasons_data(review.notes, review.recipients));

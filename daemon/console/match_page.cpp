@@ -21,6 +21,7 @@ using matching::MatchExplanation;
 using store::MatchDecision;
 
 struct ListedCandidates {
+  std::string_view object;
   std::string_view title;  ///< the key of its text
   const std::vector<std::string>& fields;
   const crm::OrderBy& order;
@@ -38,10 +39,12 @@ bool is_date(const std::string& text) {
 
 /// A candidate or an opportunity. The order may be that of a name, which verdicts repeat.
 template <class Candidate>
-Data candidate_row(const Candidate& candidate, const std::string& field, const std::string& verdict,
-                   bool is_masked) {
+Data candidate_row(const PageCall& call, std::string_view object, const Candidate& candidate,
+                   const std::string& field, const std::string& verdict) {
+  const bool is_masked = call.viewer().is_masked();
   Data row;
   row.set("id", candidate.id);
+  set_text(row, "record_url", record_url(call, object, candidate.id));
   set_text(row, "name", masked_text(is_masked, candidate.name));
   row.set("field", field);
   set_text(row, "order", masked_text(is_masked && !is_date(candidate.order_value), candidate.order_value));
@@ -58,22 +61,24 @@ Data list_data(const std::string& title, const crm::OrderBy& order, const Data& 
   return list;
 }
 
-Data candidates_data(const ListedCandidates& list, bool is_masked) {
+Data candidates_data(const PageCall& call, const ListedCandidates& list) {
   const auto verdicts = matching::explain_outcomes(list.candidates, list.order, list.decided_before);
   Data rows(Data::type::list);
   for (std::size_t i = 0; i < list.candidates.size(); ++i)
-    rows << candidate_row(list.candidates[i], list.candidates[i].matched_field, verdicts[i], is_masked);
+    rows << candidate_row(call, list.object, list.candidates[i], list.candidates[i].matched_field,
+                          verdicts[i]);
   const std::string title =
       texts().text(list.title, {{"fields", fmt::format("{}", fmt::join(list.fields, ", "))},
                                 {"order", matching::describe_order(list.order)}});
   return list_data(title, list.order, rows);
 }
 
-Data opportunities_data(const MatchExplanation& found, const crm::OrderBy& order, bool is_masked) {
+Data opportunities_data(const PageCall& call, const MatchExplanation& found, const crm::OrderBy& order) {
   const auto verdicts = matching::explain_outcomes(found.opportunities, order);
   Data rows(Data::type::list);
   for (std::size_t i = 0; i < found.opportunities.size(); ++i)
-    rows << candidate_row(found.opportunities[i], found.opportunities[i].stage, verdicts[i], is_masked);
+    rows << candidate_row(call, "opportunity", found.opportunities[i], found.opportunities[i].stage,
+                          verdicts[i]);
   const std::string title = texts().text("match_opportunities", {{"contact", found.decision.contact_id},
                                                                  {"order", matching::describe_order(order)}});
   return list_data(title, order, rows);
@@ -94,27 +99,28 @@ void set_explanation(const PageCall& call, const MatchExplanation& found, Data& 
   const std::string none;
   Data lists(Data::type::list);
   const auto add = [&](bool is_compared, const ListedCandidates& list) {
-    if (is_compared) lists << candidates_data(list, is_masked);
+    if (is_compared) lists << candidates_data(call, list);
   };
   const bool by_email = !found.keys.email_key.empty();
   const bool by_phone = !found.keys.phone_key.empty();
   const crm::PersonMatchFields& contact = fields.contact;
   const crm::PersonMatchFields& lead = fields.lead;
-  add(by_email, {"contacts_by_email", contact.email_fields, contact.order_by, found.contacts.by_email, none});
-  add(by_phone, {"contacts_by_phone", contact.phone_fields, contact.order_by, found.contacts.by_phone,
-                 before.contact_phone});
+  add(by_email, {"contact", "contacts_by_email", contact.email_fields, contact.order_by,
+                 found.contacts.by_email, none});
+  add(by_phone, {"contact", "contacts_by_phone", contact.phone_fields, contact.order_by,
+                 found.contacts.by_phone, before.contact_phone});
   add(by_email,
-      {"leads_by_email", lead.email_fields, lead.order_by, found.leads.by_email, before.lead_email});
+      {"lead", "leads_by_email", lead.email_fields, lead.order_by, found.leads.by_email, before.lead_email});
   add(by_phone,
-      {"leads_by_phone", lead.phone_fields, lead.order_by, found.leads.by_phone, before.lead_phone});
+      {"lead", "leads_by_phone", lead.phone_fields, lead.order_by, found.leads.by_phone, before.lead_phone});
   if (fields.opportunity.enabled && !found.decision.contact_id.empty())
-    lists << opportunities_data(found, fields.opportunity.order_by, is_masked);
+    lists << opportunities_data(call, found, fields.opportunity.order_by);
   Data facts(Data::type::list);
   add_line(facts, "compared_email", masked_address(is_masked, found.keys.email_key));
   add_line(facts, "compared_phone", masked_text(is_masked, found.keys.phone_key));
   add_line(facts, "match_choice", choice_text(found.decision));
-  add_line(facts, "account_id", found.decision.account_id);
-  add_line(facts, "opportunity_id", found.decision.opportunity_id);
+  add_record_line(call, facts, "account", found.decision.account_id);
+  add_record_line(call, facts, "opportunity", found.decision.opportunity_id);
   add_line(facts, "match_why", masked_text(is_masked, found.decision.reason));
   Data explained;
   explained.set("facts", facts);
@@ -171,22 +177,28 @@ std::string rules_in(const std::string& reason) {
 }
 
 /// `today`: null before the CRM was asked.
-Data beside_rows(const MatchDecision& stored, const MatchDecision* answer, bool is_masked) {
+Data beside_rows(const PageCall& call, const MatchDecision& stored, const MatchDecision* answer) {
+  const bool is_masked = call.viewer().is_masked();
   const MatchDecision today = answer ? *answer : MatchDecision();
   Data rows(Data::type::list);
-  const auto add = [&](std::string_view key, const std::string& before, const std::string& now) {
+  const auto add = [&](std::string_view key, const std::string& before, const std::string& now,
+                       std::string_view object = "") {
     if (before.empty() && now.empty()) return;
     Data row;
     row.set("label", texts().text(key));
     set_text(row, "stored", before);
     set_text(row, "today", now);
+    if (!object.empty()) {
+      set_text(row, "stored_url", record_url(call, object, before));
+      set_text(row, "today_url", record_url(call, object, now));
+    }
     row.set("differs", answer && before != now && key != "match_reason");
     rows << row;
   };
-  add("contact_id", stored.contact_id, today.contact_id);
-  add("lead_id", stored.lead_id, today.lead_id);
-  add("account_id", stored.account_id, today.account_id);
-  add("opportunity_id", stored.opportunity_id, today.opportunity_id);
+  add("contact_id", stored.contact_id, today.contact_id, "contact");
+  add("lead_id", stored.lead_id, today.lead_id, "lead");
+  add("account_id", stored.account_id, today.account_id, "account");
+  add("opportunity_id", stored.opportunity_id, today.opportunity_id, "opportunity");
   add("deal_stage", stored.deal_stage, today.deal_stage);
   add("match_rules", rules_in(stored.reason), rules_in(today.reason));
   add("match_reason", masked_text(is_masked, with_readable_times(stored.reason)),
@@ -258,7 +270,7 @@ http::HttpResponse gift_match_page(const PageCall& call) {
   }
   const MatchDecision today = answer ? todays_decision(*answer) : MatchDecision();
   Data beside;
-  beside.set("rows", beside_rows(stored, answer ? &today : nullptr, call.viewer().is_masked()));
+  beside.set("rows", beside_rows(call, stored, answer ? &today : nullptr));
   if (!states.empty()) beside.set("decided", time_data(states.front().decided_at));
   data.set("beside", beside);
   if (answer) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/config/connection_urls.h"
 #include "daemon/console/access.h"
 #include "daemon/console/console.h"
 #include "daemon/http/json_request.h"
@@ -245,6 +246,29 @@ std::string history_url(const PageCall& call, const std::string& kind, const std
 std::vector<std::string> allowed_domains(const PageCall& call) {
   const config::Settings* settings = call.console.options.in_force;
   return settings ? settings->sending.allowed_domains : std::vector<std::string>();
+}
+
+std::string currency_of(const PageCall& call) {
+  const config::Settings* settings = call.console.options.in_force;
+  return settings ? settings->catalogue.currency : std::string();
+}
+
+std::string amount_on_page(const PageCall& call, std::optional<Money> amount) {
+  return amount_text(amount, currency_of(call));
+}
+
+std::string record_url(const PageCall& call, std::string_view object, const std::string& id) {
+  const config::Settings* settings = call.console.options.in_force;
+  return settings ? config::record_url(settings->crm, object, id) : std::string();
+}
+
+void add_record_line(const PageCall& call, Data& lines, std::string_view object, const std::string& id) {
+  if (id.empty()) return;
+  Data line;
+  line.set("label", texts().text(object == "gift_record" ? "record_id" : std::string(object) + "_id"));
+  line.set("value", id);
+  set_text(line, "record_url", record_url(call, object, id));
+  lines << line;
 }
 
 bool sees_installation(const store::Viewer& viewer) {

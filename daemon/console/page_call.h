@@ -17,6 +17,7 @@
 #include "daemon/identity/provider_sign_in.h"
 #include "daemon/webhooks/webhook_changes.h"
 #include "platform/clock.h"
+#include "schema/money.h"
 #include "schema/store/daemon_instances.h"
 #include "schema/store/store.h"
 #include "sync/access/sending_budgets.h"
@@ -177,6 +178,14 @@ Data failure_data(const PageCall& call, const store::CrmFailureClass& failures, 
 /// The URL of the audit log's events about an object, such as "gift" "17" (CON-37); empty for users who see
 /// their own events alone.
 std::string history_url(const PageCall& call, const std::string& kind, const std::string& id);
+/// `catalogue.currency` of the settings in force; may be empty.
+std::string currency_of(const PageCall& call);
+/// The amount with that currency, as every page shows amounts; empty for an unknown one.
+std::string amount_on_page(const PageCall& call, std::optional<Money> amount);
+/// The page of a record in the CRM: record_url() of the settings in force; empty where there is none.
+std::string record_url(const PageCall& call, std::string_view object, const std::string& id);
+/// The same as add_line() with an id of the CRM, which becomes a link to its record.
+void add_record_line(const PageCall& call, Data& lines, std::string_view object, const std::string& id);
 /// `sending.allowed_domains` of the settings in force; empty: all.
 std::vector<std::string> allowed_domains(const PageCall& call);
 /// Reads with all organizations: what is not of one organization is theirs alone (CON-27).

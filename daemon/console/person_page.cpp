@@ -220,8 +220,9 @@ http::HttpResponse download_person(const PageCall& call) {
     response.headers = {{"Content-Type", "application/json; charset=utf-8"},
                         {"Content-Disposition", "attachment; filename=\"person.json\""}};
     add_page_headers(response);
-    response.body =
-        exports::person_json(call.store(), *call.console.options.crm.crm, person, left_out) + "\n";
+    response.body = exports::person_json(call.store(), *call.console.options.crm.crm, person,
+                                         currency_of(call), left_out) +
+                    "\n";
     return response;
   });
 }

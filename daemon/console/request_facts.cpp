@@ -60,7 +60,7 @@ ItemTexts item_texts(const PageCall& call, const RequestRecord& record) {
   const auto item = item_of(call, record);
   const std::string number = record.text(F::gift_id);
   return {(item ? item->name : texts().text("unknown_item")) + (number.empty() ? "" : " (" + number + ")"),
-          item ? to_decimal(sync::request_costs(*item, record).total()) : ""};
+          item ? amount_on_page(call, sync::request_costs(*item, record).total()) : ""};
 }
 
 }  // namespace
@@ -185,9 +185,9 @@ Data details_of(const PageCall& call, const ShownRequest& shown) {
     const auto add_cost = [&](const char* label, const std::optional<Money>& cost,
                               const std::optional<Money>& of_item) {
       if (cost && cost->minor_units != 0)
-        add_line(lines, label, to_decimal(*cost));
+        add_line(lines, label, amount_on_page(call, cost));
       else if (of_item && of_item->minor_units != 0)
-        add_line(lines, label, texts().text("cost_not_included", {{"cost", to_decimal(*of_item)}}));
+        add_line(lines, label, texts().text("cost_not_included", {{"cost", amount_on_page(call, of_item)}}));
     };
     add_cost("cost_of_item", costs.item, item->costs.item);
     add_cost("cost_of_shipping", costs.shipping, item->costs.shipping);

@@ -50,7 +50,7 @@ Data row_data(const PageCall& call, const ListedRequestRecord& record, const Req
   if (content) {
     const sync::RequestedItem item = sync::requested_item(call.store().catalogue, *content);
     set_text(row, "item", item.name);
-    row.set("cost", item.cost);
+    row.set("cost", amount_on_page(call, item.total));
     set_address(row, "recipient", masked_address(is_masked, content->text(F::recipient_email)));
   }
   return row;

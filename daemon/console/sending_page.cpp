@@ -71,12 +71,12 @@ std::string gifts_text(const ListedBudget& budget) {
                   std::to_string(*sync::gifts_left(limits, *budget.used)));
 }
 
-std::string amount_text(const ListedBudget& budget) {
+std::string amount_text(const PageCall& call, const ListedBudget& budget) {
   const BudgetLimits& limits = budget.limit.limits;
   if (!limits.amount) return {};
-  if (!budget.used) return use_text("", to_decimal(*limits.amount), "");
-  return use_text(to_decimal(budget.used->amount), to_decimal(*limits.amount),
-                  to_decimal(*sync::amount_left(limits, *budget.used)));
+  if (!budget.used) return use_text("", amount_on_page(call, limits.amount), "");
+  return use_text(amount_on_page(call, budget.used->amount), amount_on_page(call, limits.amount),
+                  amount_on_page(call, sync::amount_left(limits, *budget.used)));
 }
 
 /// The command that sets the limits as they are, to be edited; empty where there is no scope to name.
@@ -107,14 +107,15 @@ Data bar_data(const ListedBudget& budget, const std::vector<std::int64_t>& warn_
   return bar;
 }
 
-Data budget_data(const ListedBudget& budget, const std::vector<std::int64_t>& warn_at, bool shows_command) {
+Data budget_data(const PageCall& call, const ListedBudget& budget, const std::vector<std::int64_t>& warn_at,
+                 bool shows_command) {
   Data row;
   const std::string kind(sync::to_word(*budget.limit.kind));
   row.set("scope", texts().text((budget.is_of_each ? "budget_each_" : "budget_of_") + kind));
   set_address(row, "name", budget.name);
   row.set("period", budget.limit.period);
   set_text(row, "gifts", gifts_text(budget));
-  set_text(row, "amount", amount_text(budget));
+  set_text(row, "amount", amount_text(call, budget));
   row.set("from", texts().text(budget.is_set ? "budget_is_set" : "budget_of_settings"));
   row.set("resets", time_data(budget.limit.ends_at));
   if (budget.used && !budget.limit.limits.empty()) {
@@ -182,7 +183,7 @@ http::HttpResponse sending_page(const PageCall& call) {
   const sync::BudgetList budgets = budgets_of(call);
   const bool shows_commands = sees_installation(viewer) && !viewer.is_masked();
   set_list(data, "budgets", list_of(budgets.rows, [&](const ListedBudget& budget) {
-             return budget_data(budget, call.console.options.budget_rules.warn_at, shows_commands);
+             return budget_data(call, budget, call.console.options.budget_rules.warn_at, shows_commands);
            }));
   if (budgets.omitted > 0)
     data.set("omitted", texts().text("budgets_omitted", {{"count", std::to_string(budgets.omitted)}}));

@@ -455,7 +455,9 @@ http::HttpResponse test_webhook(const PageCall& call) {
 http::HttpResponse retry_webhook(const PageCall& call) {
   const auto endpoint = find_endpoint(call);
   if (!endpoint) return not_found(call);
-  const auto seq = parse_number<std::int64_t>(field(call.form, "event"));
+  const std::string event = field(call.form, "event");
+  const auto seq = parse_number<std::int64_t>(event);
+  if (!event.empty() && !seq) return redirect_to(call, *endpoint, "webhook_no_retry");  // not all of them
   const std::int64_t count = call.store().webhooks.retry_now(
       endpoint->id, seq, call.now,
       event_for(call, "retry", *endpoint, seq ? "--event " + std::to_string(*seq) : ""));

@@ -20,4 +20,8 @@ Json json_amount(std::optional<Money> amount) {
   return amount ? Json(to_decimal(*amount)) : Json(nullptr);
 }
 
+void add_currency(Json& json, const std::string& currency) {
+  if (!currency.empty()) json["currency"] = currency;
+}
+
 }  // namespace giftsync::exports

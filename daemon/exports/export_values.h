@@ -25,4 +25,7 @@ Json text_or_null(const std::string& text);
 /// "5.50", or null.
 Json json_amount(std::optional<Money> amount);
 
+/// Adds `currency` behind the other members, unless it is empty: without the setting nothing changes.
+void add_currency(Json& json, const std::string& currency);
+
 }  // namespace giftsync::exports

@@ -29,14 +29,14 @@ Json lines_of(std::string_view text) {
   return lines;
 }
 
-Json request_json(const store::GiftRequest& request) {
+Json request_json(const store::GiftRequest& request, const std::string& currency) {
   Json json = {{"id", request.id.value},
                {"account_id", request.account.value},
                {"mode", to_word(request.mode)},
                {"gift_id", request.gift.value},
                {"item_name", request.item_name},
                {"item_description", request.item_description},
-               {"costs", costs_json(request.costs)},
+               {"costs", costs_json(request.costs, currency)},
                {"sender_email", request.sender_email},
                {"sender_name", request.sender_name},
                {"utm_campaign_id", request.utm_campaign_id ? Json(*request.utm_campaign_id) : Json(nullptr)},
@@ -222,7 +222,7 @@ Json match_json(const std::optional<store::CrmSyncState>& known, const std::opti
            json_time(has_failed ? std::optional(wait->next_attempt_at) : std::optional<UtcMillis>())}};
 }
 
-Json gift_detail_json(const GiftDetail& detail) {
+Json gift_detail_json(const GiftDetail& detail, const std::string& currency) {
   const store::RecipientTransaction& transaction = detail.gift.transaction;
   Json history = Json::array();
   for (const HistoryEntry& entry : detail.history) history.push_back(history_entry_json(entry));
@@ -233,7 +233,7 @@ Json gift_detail_json(const GiftDetail& detail) {
           {"has_conflict", transaction.has_conflict},
           {"version", transaction.version},
           {"recipient", recipient_json(transaction)},
-          {"request", request_json(detail.gift.request)},
+          {"request", request_json(detail.gift.request, currency)},
           {"request_record", text_or_null(detail.request_record)},
           {"match", match_json(detail.sync_state, detail.sync_wait, detail.manual_links)},
           {"delivery", detail.delivery ? delivery_json(*detail.delivery) : Json(nullptr)},
@@ -271,12 +271,14 @@ Json gift_record_json(const GiftRecord& record) {
   return json;
 }
 
-Json costs_json(const store::GiftCosts& costs) {
-  return {{"item", json_amount(costs.item)},
-          {"shipping", json_amount(costs.shipping)},
-          {"carbon_neutral", json_amount(costs.carbon_neutral)},
-          {"transaction_fee", json_amount(costs.transaction_fee)},
-          {"total", json_amount(costs.total())}};
+Json costs_json(const store::GiftCosts& costs, const std::string& currency) {
+  Json json{{"item", json_amount(costs.item)},
+            {"shipping", json_amount(costs.shipping)},
+            {"carbon_neutral", json_amount(costs.carbon_neutral)},
+            {"transaction_fee", json_amount(costs.transaction_fee)},
+            {"total", json_amount(costs.total())}};
+  add_currency(json, currency);
+  return json;
 }
 
 namespace {

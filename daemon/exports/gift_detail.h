@@ -54,7 +54,7 @@ std::string manual_links(const crm::GiftRecords& records, const store::CrmSyncSt
 std::optional<GiftDetail> find_gift_detail(store::Store& store, crm::Crm& crm, TransactionId id,
                                            const std::string& crm_left_out = {});
 
-Json gift_detail_json(const GiftDetail& detail);
+Json gift_detail_json(const GiftDetail& detail, const std::string& currency);
 
 /// The stored match decision with its reason, and the state of the gift's record; null before the first sync.
 Json match_json(const std::optional<store::CrmSyncState>& sync_state,
@@ -67,7 +67,7 @@ Json match_json(const std::optional<store::CrmSyncState>& sync_state,
 Json gift_record_json(const GiftRecord& record);
 
 /// The costs of a gift as decimal texts.
-Json costs_json(const store::GiftCosts& costs);
+Json costs_json(const store::GiftCosts& costs, const std::string& currency);
 
 /// A change as `change list --json` and `gift show --json` print it.
 Json change_json(const store::StatusChange& change);

@@ -102,11 +102,11 @@ std::string person_crm_json(crm::Crm& crm, const PersonData& person) {
 }
 
 std::string person_json(store::Store& store, crm::Crm& crm, const PersonData& person,
-                        const std::string& crm_left_out) {
+                        const std::string& currency, const std::string& crm_left_out) {
   Json gifts = Json::array();
   for (const TransactionId gift : gifts_of(person))
     if (const auto detail = find_gift_detail(store, crm, gift, crm_left_out))
-      gifts.push_back(gift_detail_json(*detail));
+      gifts.push_back(gift_detail_json(*detail, currency));
   Json erased = Json::array();
   for (const TransactionId gift : person.erased) erased.push_back(gift.value);
   return json_text({{"address", person.address_key},

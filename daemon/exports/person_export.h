@@ -25,8 +25,9 @@ std::vector<store::PersonText> texts_of(store::Store& store, const sync::PersonD
 /// JSON of the person's rows in a CRM that giftsync keeps, as text; "null" for another CRM.
 std::string person_crm_json(crm::Crm& crm, const sync::PersonData& person);
 
-/// All of it as JSON text. `crm_left_out`: why the CRM is not asked for the gifts' records; empty: it is.
+/// All of it as JSON text. `currency`: of the amounts, may be empty. `crm_left_out`: why the CRM is not asked
+/// for the gifts' records; empty: it is.
 std::string person_json(store::Store& store, crm::Crm& crm, const sync::PersonData& person,
-                        const std::string& crm_left_out = {});
+                        const std::string& currency, const std::string& crm_left_out = {});
 
 }  // namespace giftsync::exports

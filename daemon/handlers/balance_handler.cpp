@@ -1,5 +1,6 @@
 #include "daemon/handlers/balance_handler.h"
 
+#include "daemon/exports/export_values.h"
 #include "daemon/http/problem.h"
 #include "daemon/validation/gift_request_verdict.h"
 #include "platform/json.h"
@@ -14,7 +15,9 @@ http::Reply BalanceHandler::read(const http::HttpRequest& request, std::string_v
     Json budgets = Json::array();
     for (std::size_t i = 0; i < limits.size(); ++i)
       budgets.push_back(validation::budget_json(limits[i], used[i]));
-    return http::json_response(200, http::json_text({{"data", {{"budgets", std::move(budgets)}}}}));
+    Json data{{"budgets", std::move(budgets)}};
+    exports::add_currency(data, currency_);
+    return http::json_response(200, http::json_text({{"data", std::move(data)}}));
   };
   return authenticator_.handle_authenticated(request, Scope::read, handle);
 }

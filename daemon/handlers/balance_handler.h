@@ -2,7 +2,9 @@
 // key's account must fit in (HTTP-53).
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "daemon/http/authenticator.h"
 #include "daemon/http/http_message.h"
@@ -11,12 +13,13 @@
 
 namespace giftsync::handlers {
 
-/// Any thread. Throws DependencyError when the store fails. The arguments must outlive it.
+/// Any thread. Throws DependencyError when the store fails. `currency`: of the amounts, may be empty. The
+/// arguments must outlive it.
 class BalanceHandler {
  public:
   BalanceHandler(sync::SendingBudgets& budgets, store::SendingUsage& usage,
-                 http::Authenticator& authenticator)
-      : budgets_(budgets), usage_(usage), authenticator_(authenticator) {}
+                 http::Authenticator& authenticator, std::string currency = {})
+      : budgets_(budgets), usage_(usage), authenticator_(authenticator), currency_(std::move(currency)) {}
 
   http::Reply read(const http::HttpRequest& request, std::string_view);
 
@@ -24,6 +27,7 @@ class BalanceHandler {
   sync::SendingBudgets& budgets_;
   store::SendingUsage& usage_;
   http::Authenticator& authenticator_;
+  const std::string currency_;
 };
 
 }  // namespace giftsync::handlers

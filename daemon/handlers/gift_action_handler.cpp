@@ -123,13 +123,14 @@ http::HttpResponse GiftActionHandler::answer(const Call& call, const sync::Actio
                                     kSendingRetrySeconds);
     return not_applicable(result.reason);
   }
-  if (result.kind == Kind::done) options_.on_changed();
   sync::ReachedCounts reached{};
   const store::Gift gift = sync::save_fold(store_, call.gift.transaction.id, reached).value_or(call.gift);
   options_.on_reached(reached);
+  // After it is saved: a sync worker that folds the same version meanwhile would put its record off.
+  if (result.kind == Kind::done) options_.on_changed();
   return http::with_header(
       http::json_response(200, http::json_text({{"message", result.kind == Kind::done ? done : already},
-                                                {"data", gift_json(gift)}})),
+                                                {"data", gift_json(gift, options_.currency)}})),
       "ETag", '"' + gift_tag(store_, gift.transaction) + '"');
 }
 

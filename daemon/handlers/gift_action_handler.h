@@ -25,7 +25,9 @@ struct GiftActionOptions {
   Clock clock = system_now;
   crm::Crm* crm = nullptr;  ///< where a gift is matched again that goes to another address; null: nowhere
   matching::RematchRules rematch = {};
-  std::function<void()> on_changed = [] {};  ///< called after each action that was done; wakes the workers
+  std::string currency = {};  ///< catalogue.currency
+  /// Called after each action that was done, once its gift is saved; wakes the workers.
+  std::function<void()> on_changed = [] {};
   /// Called with what each answer has saved of its gift.
   std::function<void(const sync::ReachedCounts&)> on_reached = [](const sync::ReachedCounts&) {};
 };

@@ -168,17 +168,19 @@ Json amount_json(const std::optional<Money>& amount) {
 }
 
 /// `is_used_up`: its list of codes has none left.
-Json item_json(const store::GiftItem& item, bool is_used_up) {
-  return {{"gift_id", item.id.value},
-          {"name", item.name},
-          {"description", text_json(item.description)},
-          {"item_cost", amount_json(item.costs.item)},
-          {"shipping_cost", amount_json(item.costs.shipping)},
-          {"carbon_neutral_cost", amount_json(item.costs.carbon_neutral)},
-          {"transaction_fee", amount_json(item.costs.transaction_fee)},
-          {"total_price", amount_json(item.costs.total())},
-          {"picture", text_json(item.picture)},
-          {"available", !is_used_up}};
+Json item_json(const store::GiftItem& item, bool is_used_up, const std::string& currency) {
+  Json json{{"gift_id", item.id.value},
+            {"name", item.name},
+            {"description", text_json(item.description)},
+            {"item_cost", amount_json(item.costs.item)},
+            {"shipping_cost", amount_json(item.costs.shipping)},
+            {"carbon_neutral_cost", amount_json(item.costs.carbon_neutral)},
+            {"transaction_fee", amount_json(item.costs.transaction_fee)},
+            {"total_price", amount_json(item.costs.total())},
+            {"picture", text_json(item.picture)},
+            {"available", !is_used_up}};
+  exports::add_currency(json, currency);
+  return json;
 }
 
 bool is_used_up(const std::vector<store::GiftCodeCounts>& counts, GiftId item) {
@@ -281,7 +283,7 @@ http::HttpResponse GiftReadHandler::list_changed(const http::HttpRequest& reques
   std::map<TransactionId, Json> rows;
   for (const store::ConsoleGift& one :
        store_.console_gifts.list(viewer_of(caller), filter, {}, query.limit.value_or(kDefaultPageRows)).gifts)
-    rows.emplace(one.gift.transaction.id, gift_json(one.gift));
+    rows.emplace(one.gift.transaction.id, gift_json(one.gift, options_.currency));
   Json data = Json::array();
   for (const TransactionId id : changed.gifts)
     if (const auto row = rows.find(id); row != rows.end()) data.push_back(std::move(row->second));
@@ -334,12 +336,14 @@ http::Reply GiftReadHandler::list_gifts(const http::HttpRequest& request, std::s
           if (is_by_sending) {
             const auto page =
                 store_.console_gifts.list_by_sending(viewer, filter, sent_place_of(place), limit);
-            for (const store::ConsoleGift& one : page.gifts) listed.rows.push_back(gift_json(one.gift));
+            for (const store::ConsoleGift& one : page.gifts)
+              listed.rows.push_back(gift_json(one.gift, options_.currency));
             listed.next = sent_place_text(page.next);
             return listed;
           }
           const auto page = store_.console_gifts.list(viewer, filter, place_of<TransactionId>(place), limit);
-          for (const store::ConsoleGift& one : page.gifts) listed.rows.push_back(gift_json(one.gift));
+          for (const store::ConsoleGift& one : page.gifts)
+            listed.rows.push_back(gift_json(one.gift, options_.currency));
           listed.next = place_text(page.next_before);
           return listed;
         };
@@ -393,7 +397,8 @@ http::Reply GiftReadHandler::read_gift(const http::HttpRequest& request, std::st
   return authenticator_.handle_authenticated(
       request, Scope::read, [&](const store::ApiKeyOwner& caller) -> http::Reply {
         return read_seen(request, caller, id, [&](const store::Gift& gift) {
-          return tagged(request, data_response(gift_json(gift)), gift_tag(store_, gift.transaction));
+          return tagged(request, data_response(gift_json(gift, options_.currency)),
+                        gift_tag(store_, gift.transaction));
         });
       });
 }
@@ -428,7 +433,7 @@ http::Reply GiftReadHandler::list_items(const http::HttpRequest& request, std::s
         const auto counts = store_.codes.counts();
         Json rows = Json::array();
         for (const store::GiftItem& item : store_.catalogue.items())
-          if (item.active) rows.push_back(item_json(item, is_used_up(counts, item.id)));
+          if (item.active) rows.push_back(item_json(item, is_used_up(counts, item.id), options_.currency));
         return data_response(std::move(rows));
       });
 }
@@ -441,8 +446,9 @@ http::Reply GiftReadHandler::read_item(const http::HttpRequest& request, std::st
         const auto item = id ? store_.catalogue.item(GiftId{id->value}) : std::nullopt;
         if (!item || !item->active)
           return http::problem("unknown_item", "There is no such item that can be sent.");
-        return tagged_by_body(request,
-                              data_response(item_json(*item, is_used_up(store_.codes.counts(), item->id))));
+        return tagged_by_body(
+            request,
+            data_response(item_json(*item, is_used_up(store_.codes.counts(), item->id), options_.currency)));
       });
 }
 

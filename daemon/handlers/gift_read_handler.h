@@ -45,6 +45,7 @@ struct GiftReadOptions {
   Clock clock = system_now;
   bool has_feed = false;  ///< feed.enabled
   std::int64_t feed_keep_days = 30;
+  std::string currency = {};  ///< catalogue.currency
 };
 
 /// Any thread. Throws DependencyError when the store fails.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "daemon/exports/export_values.h"
 #include "platform/text.h"
 #include "schema/store/gift/gift_fields.h"
 #include "sync/gift/lifecycle.h"
@@ -154,7 +155,7 @@ Json expiry_json(const store::Gift& gift) {
 
 }  // namespace
 
-Json gift_json(const store::Gift& gift) {
+Json gift_json(const store::Gift& gift, const std::string& currency) {
   const store::RecipientTransaction& transaction = gift.transaction;
   const store::GiftRequest& request = gift.request;
   Json json{{"recipient_transaction_id", transaction.id.value},
@@ -173,6 +174,7 @@ Json gift_json(const store::Gift& gift) {
   json["gift_id"] = request.gift.value > 0 ? Json(request.gift.value) : Json(nullptr);
   json["item_name"] = text_json(request.item_name);
   json["total_price"] = amount_json(request.costs.total());
+  exports::add_currency(json, currency);
   json["sender_email"] = text_json(request.sender_email);
   json["utm_campaign_id"] = request.utm_campaign_id ? Json(*request.utm_campaign_id) : Json(nullptr);
   json["delivery"] = to_word(request.mode);

@@ -68,7 +68,7 @@ std::string held_gift_request_json(const store::HeldGiftRequest& held, std::stri
 /// "501-4-1": the gift's id, its version and how many mails it had (API-8).
 std::string gift_tag(TransactionId id, std::int64_t version, std::int64_t mails);
 /// One gift with its request.
-Json gift_json(const store::Gift& gift);
+Json gift_json(const store::Gift& gift, const std::string& currency);
 /// A gift request without its recipients; `gifts`: how many it has.
 Json listed_request_json(const store::GiftRequest& request, std::int64_t gifts);
 /// Null for an empty text.

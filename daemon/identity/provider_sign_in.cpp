@@ -70,12 +70,15 @@ tl::unexpected<SignInRefusal> refuse_without_role(std::string text) {
   return tl::unexpected(SignInRefusal{.rule = "SIGN-5", .text = std::move(text), .has_no_role = true});
 }
 
+Outcome<void> check_organization(const ConsoleUser& user, std::optional<OrganizationId> organization) {
+  if (!organization || user.organization == organization) return {};
+  return refuse("SIGN-11", "The user {} does not belong to the organization of the connection.",
+                in_quotes(user.email));
+}
+
 Outcome<void> check_user(Store& store, const SignInPolicy& policy, const ConsoleUser& user,
                          std::optional<OrganizationId> organization) {
-  if (organization && user.organization != organization) {
-    return refuse("SIGN-11", "The user {} does not belong to the organization of the connection.",
-                  in_quotes(user.email));
-  }
+  if (auto allowed = check_organization(user, organization); !allowed) return allowed;
   if (!user.active) return refuse("SIGN-5", "The user {} is inactive.", in_quotes(user.email));
   if (user.roles.empty())
     return refuse_without_role(
@@ -145,6 +148,13 @@ ConsoleUser with_group_roles(Store& store, ConsoleUser user, const std::string& 
   return store.console_users.find(user.id).value_or(user);
 }
 
+tl::unexpected<SignInRefusal> refuse_other_subject(const ConsoleUser& user, const std::string& connection) {
+  return refuse("SIGN-4",
+                "The user {} is linked to another subject of connection {}: the address may have passed to "
+                "another person. If it is the same one, use \"giftsyncctl user unlink\".",
+                in_quotes(user.email), connection);
+}
+
 }  // namespace
 
 Outcome<LinkedUser> link_identity(Store& store, const SignInPolicy& policy, const VerifiedIdentity& identity,
@@ -161,6 +171,11 @@ Outcome<LinkedUser> link_identity(Store& store, const SignInPolicy& policy, cons
   }
   if (!user) user = store.console_users.find_by_email(identity.address);
   if (user) {
+    // Whom these refuse is another person, whose groups must not change the user's roles (SIGN-16).
+    if (const auto allowed = check_organization(*user, organization); !allowed)
+      return tl::unexpected(allowed.error());
+    if (!known && store.user_identities.is_linked(user->id, identity.connection))
+      return refuse_other_subject(*user, identity.connection);
     user = with_crm_roles(store, policy, std::move(*user), audit, now);
     user = with_group_roles(store, std::move(*user), identity.connection, audit, group_roles);
   } else {
@@ -183,12 +198,7 @@ Outcome<LinkedUser> link_identity(Store& store, const SignInPolicy& policy, cons
                                   .linked_at = now,
                                   .last_sign_in_at = now},
                                  event(audit, "user.link", *user, "through " + identity.connection));
-  if (!linked) {
-    return refuse("SIGN-4",
-                  "The user {} is linked to another subject of connection {}: the address may have passed to "
-                  "another person. If it is the same one, use \"giftsyncctl user unlink\".",
-                  in_quotes(user->email), identity.connection);
-  }
+  if (!linked) return refuse_other_subject(*user, identity.connection);  // at this moment
   return LinkedUser{user->id, *linked, user->email, user->organization};
 }
 

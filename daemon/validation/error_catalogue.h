@@ -179,6 +179,7 @@ inline constexpr FieldCodeKind kFieldCodeKinds[] = {
     {"recipient", kInFindings, "Of a request record: no recipient with an address."},
     {"recipient_first_name", kInFindings, "Of a request record: the first name is too long or not one line."},
     {"recipient_last_name", kInFindings, "Of a request record: the last name is too long or not one line."},
+    {"utm_campaign_id", kInFindings, "Of a request record: the campaign is too long or not one line."},
     {"message", kInFindings, "Of a request record: the message is blank or too long."},
     {"send_type", kInFindings, "Of a request record: the Send Type is not known."},
     {"sender", kInFindings, "Of a request record: there is no Sender."},

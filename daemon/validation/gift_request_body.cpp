@@ -162,6 +162,12 @@ std::vector<NewRecipient> read_recipients(BodyReading& reading, const LocatedObj
   return recipients;
 }
 
+std::optional<std::string> read_campaign(BodyReading& reading, const LocatedObject& root) {
+  std::string campaign =
+      reading.fields.read_optional_line(root, "utm_campaign_id", reading.limits.max_name_code_points);
+  return campaign.empty() ? std::nullopt : std::optional(std::move(campaign));
+}
+
 /// The text whose hash an idempotency key keeps, also across upgrades: a new member is appended only if the
 /// body has it. `sender`: the texts that name the sender of a body from the CRM.
 std::string canonical_text(const GiftRequestBody& body, std::initializer_list<std::string_view> sender = {}) {
@@ -227,8 +233,7 @@ tl::expected<GiftRequestBody, BodyError> parse_gift_request_body(std::string_vie
     GiftRequestBody request;
     request.gift = read_gift_id(fields, root);
     request.recipients = read_recipients(reading, root);
-    std::string campaign = fields.read_optional_line(root, "utm_campaign_id", limits.max_name_code_points);
-    if (!campaign.empty()) request.utm_campaign_id = std::move(campaign);
+    request.utm_campaign_id = read_campaign(reading, root);
     request.reference = fields.read_optional_line(root, "reference", kMaxReference);
     fields.warn_unknown_members(root, {"gift_id", "recipients", "utm_campaign_id", "reference"});
     request.canonical = canonical_text(request);
@@ -246,8 +251,16 @@ tl::expected<CrmGiftRequestBody, BodyError> parse_crm_gift_request_body(std::str
     request.gift.gift = read_gift_id(fields, root);
     request.gift.recipients = read_recipients(reading, root);
     read_sender(fields, root, request);
-    fields.warn_unknown_members(root, {"sender", "gift_id", "recipients"});
+    request.gift.utm_campaign_id = read_campaign(reading, root);
+    fields.warn_unknown_members(root, {"sender", "gift_id", "recipients", "utm_campaign_id"});
     request.gift.canonical = canonical_text(request.gift, {request.user_id, request.email});
+    if (request.gift.utm_campaign_id) {
+      // The versions before ignored it.
+      GiftRequestBody former;
+      former.gift = request.gift.gift;
+      former.recipients = request.gift.recipients;
+      request.gift.former_canonical = canonical_text(former, {request.user_id, request.email});
+    }
     request.gift.warnings = fields.take_warnings();
     return request;
   });

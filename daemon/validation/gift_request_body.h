@@ -25,7 +25,7 @@ struct GiftRequestLimits {
 
 struct GiftRequestBody {
   GiftId gift;
-  std::optional<std::string> utm_campaign_id;  ///< trimmed, never empty; not from the CRM
+  std::optional<std::string> utm_campaign_id;  ///< trimmed, never empty
   std::string reference{};                     ///< the caller's own, trimmed; may be empty; not from the CRM
   /// At least one, in the body's order. Addresses are as sent, trimmed, and valid by email_error;
   /// names are trimmed and may be empty; messages are as sent, with their own line ends, and never blank.

@@ -325,8 +325,9 @@ bool WebhookPoster::step(const std::function<bool()>& keep_going) {
     post_all(batch, keep_going);
   }
   const bool has_more = save(batch);
-  // A fast receiver would wait for the store between small batches; of a slow one a kill repeats few events.
-  const bool is_fast = has_more && !Batch::is_due(batch.loaded_at, kFastMillis);
+  // A fast receiver would wait for the store between small batches; after a slow one a kill repeats few
+  // events.
+  const bool is_fast = has_more && !Batch::is_due(batch.loaded_at, options_.fast_millis);
   batch_events_ = is_fast ? std::min(batch_events_ * 2, kMaxBatchEvents) : kBatchEvents;
   return has_more;
 }

@@ -32,15 +32,15 @@ struct PosterOptions {
   /// An attempt that begins later than that after the store was read reads it again: what an admin has
   /// changed ends the batch, and the gift is as it is now.
   std::int64_t refresh_millis = 2'000;
+  /// A batch that takes less is followed by one of twice as many events.
+  std::int64_t fast_millis = 250;
 };
 
 class WebhookPoster {
  public:
   static constexpr std::size_t kConnections = 4;
   static constexpr std::size_t kBatchEvents = 200;
-  /// A batch that takes less than kFastMillis is followed by one of twice as many events.
   static constexpr std::size_t kMaxBatchEvents = 1'600;
-  static constexpr std::int64_t kFastMillis = 250;
 
   /// `store` must outlive it.
   WebhookPoster(store::Store& store, std::int64_t endpoint, PosterOptions options);

@@ -166,8 +166,8 @@ void accept_org(const config::Settings& settings, const std::string& organizatio
   store.sync.forget_crm_ids();
   // The object first: without it no message of the former org adds a further event.
   for (const char* fact :
-       {salesforce::kRequestObjectFact, salesforce::kRequestCursorFact, salesforce::kTokenFact,
-        salesforce::kGovernorFact, salesforce::kModeFact, kHighestSeenIdFact})
+       {salesforce::kRequestObjectFact, salesforce::kRequestCampaignFact, salesforce::kRequestCursorFact,
+        salesforce::kTokenFact, salesforce::kGovernorFact, salesforce::kModeFact, kHighestSeenIdFact})
     store::SharedText(store_dsn(settings.store), fact).remove();
   store.crm_change_events.clear();
   OrgConnection(settings).tokens().accept_organization(organization_id);

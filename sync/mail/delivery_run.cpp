@@ -43,7 +43,8 @@ OutgoingMail compose(const ClaimedMail& mail, const DeliveryRules& rules) {
 std::string obsolete_reason(MailKind kind) {
   if (kind == MailKind::approval) return "not sent: nothing in it is for this user any more";
   if (kind == MailKind::sender) return "not sent: it would name no gift";
-  if (kind == MailKind::sign_in) return "not sent: its link has ended, or its user gets none any more";
+  if (kind == MailKind::sign_in)
+    return "not sent: its link was used or has ended, or its user gets none any more";
   return "not sent: the gift was opened or has ended";
 }
 

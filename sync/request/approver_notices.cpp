@@ -49,9 +49,8 @@ std::vector<std::vector<crm::CrmUser>> crm_users_of(crm::Crm& crm,
 RequestedItem requested_item(store::Catalogue& catalogue, const RequestRecord& record) {
   const auto id = gift_id_of(record);
   const auto item = id ? catalogue.item(*id) : std::nullopt;
-  if (!item) return {std::string(giftsync::trimmed(record.text(F::gift_id))), ""};
-  const auto total = request_costs(*item, record).total();
-  return {item->name, total ? to_decimal(*total) : ""};
+  if (!item) return {std::string(giftsync::trimmed(record.text(F::gift_id)))};
+  return {item->name, request_costs(*item, record).total()};
 }
 
 void add_approver_notices(store::Store& store, crm::Crm& crm, const ApproverNoticeRules& rules,
@@ -77,7 +76,7 @@ void add_approver_notices(store::Store& store, crm::Crm& crm, const ApproverNoti
       const auto own_users = [&] { return crm_users[i]; };
       if (!rules.allow_self_approval && is_own(parties, approvers[i].email, own_users)) continue;
       notices.push_back({approvers[i].id, unnoticed_record.transition, unnoticed_record.record_id,
-                         record.row.text(F::number), item.name, item.cost});
+                         record.row.text(F::number), item.name, to_decimal(item.total)});
     }
   }
   store.approver_notices.add(notices, now);

@@ -31,11 +31,11 @@ void add_approver_notices(store::Store& store, crm::Crm& crm, const ApproverNoti
 /// own account did not ask for it.
 void add_held_notices(store::Store& store, bool allow_self_approval, UtcMillis now);
 
-/// What approvers and their mails call the gift of a record, and its cost; the cost is empty when the
+/// What approvers and their mails call the gift of a record, and its cost; without one when the
 /// catalogue does not say it.
 struct RequestedItem {
   std::string name;
-  std::string cost;
+  std::optional<Money> total = {};
 };
 RequestedItem requested_item(store::Catalogue& catalogue, const RequestRecord& record);
 

@@ -124,6 +124,7 @@ std::vector<RequestRecordFinding> sending_findings(const RequestRecord& complete
          "giftsyncctl do-not-send check " + shell_word(trimmed(completed.text(F::recipient_email))), true});
   add("recipient_first_name", name_error(completed, F::recipient_first_name, limits.name_code_points));
   add("recipient_last_name", name_error(completed, F::recipient_last_name, limits.name_code_points));
+  add("utm_campaign_id", name_error(completed, F::utm_campaign_id, limits.name_code_points));
   add("message", message_error(completed.text(F::message), limits.message_code_points));
   add("send_type", type_error(completed.text(F::send_type)));
   if (completed.text(F::sender).empty()) {

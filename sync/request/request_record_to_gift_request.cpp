@@ -69,6 +69,15 @@ std::optional<SendMode> send_mode_of(const std::string& send_type) {
   return std::nullopt;
 }
 
+namespace {
+
+std::optional<std::string> campaign_of(const RequestRecord& record) {
+  std::string campaign = trimmed(record.text(F::utm_campaign_id));
+  return campaign.empty() ? std::nullopt : std::optional(std::move(campaign));
+}
+
+}  // namespace
+
 store::NewGiftRequest make_gift_request(const RequestRecord& record, const store::GiftItem& item,
                                         const store::Account& account, UtcMillis now) {
   store::GiftItem ordered = item;
@@ -84,6 +93,7 @@ store::NewGiftRequest make_gift_request(const RequestRecord& record, const store
                        trimmed(record.text(F::recipient_first_name)),
                        trimmed(record.text(F::recipient_last_name)), record.text(F::message)}},
        .triggered_by = record.text(F::created_by),
+       .utm_campaign_id = campaign_of(record),
        .request_record =
            store::RequestRecordLink{record.id, 0, id_in(F::recipient_contact), id_in(F::recipient_lead),
                                     id_in(F::account), id_in(F::opportunity), id_in(F::sender)}},

@@ -14,6 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 
 class CliConsole : public testing::Test {
  protected:
@@ -45,6 +46,21 @@ TEST_F(CliConsole, UsersAreCreatedListedGrantedAndDeactivated) {
   EXPECT_EQ(cli_.run({"user", "activate", "ana@example.com"}).code, 0);
   EXPECT_EQ(cli_.run({"user", "grant", "none@example.com", "auditor"}).code, 65);
   EXPECT_THAT(cli_.run({"user", "list"}).out, AllOf(HasSubstr("ana@example.com"), HasSubstr("auditor")));
+}
+
+// SIGN-16
+TEST_F(CliConsole, ARevokeSaysThatARoleFromAGroupStays) {
+  create("ana@example.com", "admin");
+  {
+    store::Store store(cli_.address());
+    const auto ana = store.console_users.find_by_email("ana@example.com");
+    store.console_users.replace_roles(ana->id, RoleOrigin::group,
+                                      {{Role::admin, RoleOrigin::group, "Gift admins", cli_.now}}, {});
+  }
+  EXPECT_THAT(cli_.run({"user", "revoke", "ana@example.com", "admin"}).err,
+              AllOf(HasSubstr("lost the granted role admin"),
+                    HasSubstr("still has the role admin from the group \"Gift admins\""),
+                    Not(HasSubstr("permission set"))));
 }
 
 // CON-15

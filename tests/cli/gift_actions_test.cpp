@@ -214,6 +214,21 @@ TEST_F(CliGiftActions, ShowMentionsResendOnlyForMailedGifts) {
                     Not(HasSubstr("sent again"))));
 }
 
+// HTTP-60
+TEST_F(CliGiftActions, ExportsAndJsonNameTheCurrencyOfTheSettings) {
+  const std::string gift = send("ada@example.com", "spring");
+  sync();
+  cli_.write_settings("catalogue: { currency: EUR }\n");
+  EXPECT_THAT(cli_.run({"gift", "export"}).out,
+              AllOf(HasSubstr(",total_price,currency,"), HasSubstr(",5.75,EUR,spring,")));
+  EXPECT_THAT(cli_.run({"gift", "export", "--totals"}).out,
+              AllOf(HasSubstr(",total_price,currency\r\n"), HasSubstr(",5.75,EUR\r\n")));
+  EXPECT_EQ(tests::parse_json(cli_.run({"gift", "list", "--json"}).out)[0]["currency"], "EUR");
+  EXPECT_EQ(tests::parse_json(cli_.run({"gift", "show", gift, "--json"}).out)["request"]["costs"]["currency"],
+            "EUR");
+  EXPECT_THAT(cli_.run({"gift", "list"}).out, Not(HasSubstr("EUR"))) << "a table has numbers alone";
+}
+
 // OPS-24, HTTP-9, LIFE-15
 TEST_F(CliGiftActions, ExportIsSafeInASpreadsheetAndTotalsAreExact) {
   const std::string one = send("ada@example.com", "spring");
@@ -233,6 +248,7 @@ TEST_F(CliGiftActions, ExportIsSafeInASpreadsheetAndTotalsAreExact) {
     return std::count(out.begin(), out.end(), '\n');
   };
   EXPECT_EQ(cli_.run({"gift", "export", "--excel"}).out, "\xEF\xBB\xBF" + all.out);
+  EXPECT_THAT(all.out, Not(HasSubstr("currency")));
   EXPECT_EQ(cli_.run({"gift", "export", "--excel", "--format", "ndjson"}).code, 64);
   EXPECT_EQ(lines({}), 2);
   EXPECT_EQ(lines({"--campaign", "autumn"}), 1);

@@ -190,8 +190,8 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
       {[certificate](StatusReport& report) {
          report.facts.certificate = certificate(CertificateState::not_yet_valid);
        },
-       "the certificate in /etc/tls.pem is not valid, so clients refuse giftsyncd, before 2026-11-21 12:31 "
-       "UTC"},
+       "the certificate in /etc/tls.pem is not valid before 2026-11-21 12:31 UTC: clients refuse giftsyncd, "
+       "unless it goes on with the former one"},
       {[](StatusReport& report) { report.facts.gifts_in_future = 455; },
        "455 gifts have a time in the future, from a wrong clock or time zone"},
       {[](StatusReport& report) {

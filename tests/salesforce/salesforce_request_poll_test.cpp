@@ -149,6 +149,21 @@ TEST_F(SalesforceRequestPoll, WithoutACursorTheOpenRecordsAreReported) {
   EXPECT_THAT(taken(), ElementsAre(open));
 }
 
+// REQ-58
+TEST_F(SalesforceRequestPoll, AnOlderPackageWithoutTheCampaignIsReadWithoutIt) {
+  const std::string id = add({{"Utm_Campaign_Id__c", "autumn"}});
+  server_.with_org([](Org& org) { org.set("hidden_fields", "Request_Record__c.Utm_Campaign_Id__c"); });
+  EXPECT_THAT(taken(), ElementsAre(id));
+  EXPECT_EQ(read(id).text(F::utm_campaign_id), "");
+  EXPECT_EQ(facts_[kRequestCampaignFact], kNoCampaign);
+  crm_ = make_crm();
+  EXPECT_EQ(read(id).text(F::utm_campaign_id), "") << "another process, which has not polled";
+  server_.with_org([](Org& org) { org.set("hidden_fields", ""); });
+  crm_ = make_crm();
+  taken();
+  EXPECT_EQ(read(id).text(F::utm_campaign_id), "autumn");
+}
+
 // MSG-6
 TEST_F(SalesforceRequestPoll, AStartStoresWhatTheOrgCallsTheObject) {
   taken();

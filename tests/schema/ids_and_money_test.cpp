@@ -26,6 +26,13 @@ TEST(IdsAndMoney, HaveTypesOfTheirOwnOf64Bits) {
   EXPECT_EQ(from_rfc3339("1970-01-01T01:00:00.001+01:00"), UtcMillis{1}) << "UTC milliseconds";
 }
 
+// covers: HTTP-60
+TEST(IdsAndMoney, AnAmountNamesItsCurrencyIfThereIsOne) {
+  EXPECT_EQ(amount_text(Money{550}, "EUR"), "5.50 EUR");
+  EXPECT_EQ(amount_text(Money{-5}, ""), "-0.05");
+  EXPECT_EQ(amount_text(std::nullopt, "EUR"), "");
+}
+
 // covers: GUARD-12
 TEST(IdsAndMoney, ThePriceOfGiftsIsKnownIfThatOfOneIsAndHasAnEnd) {
   struct Case {

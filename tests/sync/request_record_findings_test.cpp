@@ -90,6 +90,7 @@ TEST(RequestRecordFindings, AllFaultsOfContentAndSenderAreFoundAtOnce) {
   record.set(F::recipient_email, std::string());
   record.set(F::recipient_first_name, std::string("a\nb"));
   record.set(F::recipient_last_name, std::string(300, 'x'));
+  record.set(F::utm_campaign_id, std::string("autumn\n2026"));
   record.set(F::message, std::string(" "));
   record.set(F::send_type, std::string("SMS"));
   const SenderAuthorization sender{std::nullopt,
@@ -97,8 +98,8 @@ TEST(RequestRecordFindings, AllFaultsOfContentAndSenderAreFoundAtOnce) {
                                     {Precondition::permission_set, "No set.", "set command"}}};
   const auto findings = sending_findings(record, {nullptr, true, sender, {}});
   EXPECT_THAT(checks(findings),
-              ElementsAre("gift", "recipient", "recipient_first_name", "recipient_last_name", "message",
-                          "send_type", "organization_token", "permission_set"));
+              ElementsAre("gift", "recipient", "recipient_first_name", "recipient_last_name",
+                          "utm_campaign_id", "message", "send_type", "organization_token", "permission_set"));
   EXPECT_EQ(findings.front().command, "giftsyncctl item list");
   EXPECT_FALSE(findings.front().is_retried) << "the record's own faults wait for an edit";
   EXPECT_EQ(findings.back().command, "set command");

@@ -37,6 +37,17 @@ TEST_P(RequestRecordStep, AutoApprovedRequestIsSent) {
   EXPECT_EQ(known("1")->next_attempt_at, std::nullopt);
 }
 
+// REQ-58
+TEST_P(RequestRecordStep, TheGiftHasTheCampaignOfItsRecord) {
+  crm.insert("1", "Hello", true);
+  crm.edit("1", F::utm_campaign_id, std::string(" autumn "));
+  crm.insert("2", "Hello", true);
+  run_until_idle();
+  ASSERT_EQ(status("1"), "Sent");
+  EXPECT_EQ(store().gifts.find_gift_request(sent("1").front().gift_request)->utm_campaign_id, "autumn");
+  EXPECT_EQ(store().gifts.find_gift_request(sent("2").front().gift_request)->utm_campaign_id, std::nullopt);
+}
+
 // covers: GUARD-30
 TEST_P(RequestRecordStep, ARecordThatARuleHoldsWaitsForAPersonAndPassesThen) {
   rules.hold_reasons = [](const store::NewGiftRequest& request) {

@@ -238,7 +238,9 @@ class Reload(daemon_fixture.DaemonTestCase):
             code, reasons = self.reload_as_the_unit(fixture)
             self.assertEqual((code, named in reasons), (78, True), reasons)
             daemon_fixture.wait_until(lambda: "giftsync_settings_reload_refused 1\n" in self.metrics(port), "the metric of the alert")
-            self.assertIn("daemon.reload_refused", [one["condition"] for one in fixture.status()["needs_attention"]])
+            # The daemon writes it into the store behind the metric.
+            daemon_fixture.wait_until(lambda: "daemon.reload_refused" in [one["condition"] for one in fixture.status()["needs_attention"]],
+                                      "the condition of status")
             fixture.settings.write_text(good, encoding="utf-8")
             self.assertEqual(self.reload_as_the_unit(fixture), (0, ""))
             daemon_fixture.wait_until(lambda: "giftsync_settings_reload_refused 0\n" in self.metrics(port), "the end of the alert")

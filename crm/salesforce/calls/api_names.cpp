@@ -154,7 +154,10 @@ const std::string& ApiNames::field(GiftField field) const {
 }
 
 const std::string& ApiNames::field(RequestRecordField field) const {
-  return request_fields_[static_cast<std::size_t>(field)];
+  static const std::string kNone;
+  const bool is_hidden =
+      field == RequestRecordField::utm_campaign_id && hides_campaign_->load(std::memory_order_relaxed);
+  return is_hidden ? kNone : request_fields_[static_cast<std::size_t>(field)];
 }
 
 const std::string& ApiNames::field(OwnField field) const {
@@ -202,9 +205,14 @@ void ApiNames::hide(std::span<const GiftField> fields) const {
   hidden_->store(hidden, std::memory_order_relaxed);
 }
 
+void ApiNames::hide_campaign(bool is_hidden) const {
+  hides_campaign_->store(is_hidden, std::memory_order_relaxed);
+}
+
 ApiNames ApiNames::complete() const {
   ApiNames names = *this;
   names.hidden_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  names.hides_campaign_ = std::make_shared<std::atomic<bool>>(false);
   return names;
 }
 
@@ -219,7 +227,8 @@ std::vector<GiftField> ApiNames::gift_fields() const {
 std::vector<RequestRecordField> ApiNames::request_record_fields() const {
   std::vector<RequestRecordField> fields;
   for (std::size_t i = 0; i < kRequestRecordFieldCount; ++i) {
-    if (!request_fields_[i].empty()) fields.push_back(static_cast<RequestRecordField>(i));
+    if (!field(static_cast<RequestRecordField>(i)).empty())
+      fields.push_back(static_cast<RequestRecordField>(i));
   }
   return fields;
 }

@@ -75,6 +75,8 @@ class ApiNames {
   /// Until the next call these fields have no name here and in every copy: the org does not show them at the
   /// moment.
   void hide(std::span<const GiftField> fields) const;
+  /// The same of a request record's campaign, which older packages of giftsync do not have.
+  void hide_campaign(bool is_hidden) const;
   /// A copy that hides nothing, and which others do not change.
   ApiNames complete() const;
 
@@ -96,6 +98,7 @@ class ApiNames {
   std::array<std::string, kGiftFieldCount> gift_fields_;
   std::shared_ptr<std::atomic<std::uint64_t>> hidden_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::array<std::string, kRequestRecordFieldCount> request_fields_;
+  std::shared_ptr<std::atomic<bool>> hides_campaign_ = std::make_shared<std::atomic<bool>>(false);
   std::array<std::string, kOwnFieldCount> own_fields_;
 };
 

@@ -152,7 +152,7 @@ WantedField wanted_field(RequestRecordField field, const ApiNames& names) {
   constexpr auto kUpdated = std::to_array({F::status, F::error_log, F::auto_approved, F::item_link});
   WantedField wanted{.descriptor = descriptor_of(field),
                      .name = names.field(field),
-                     .is_vital = true,  // every query names it
+                     .is_vital = field != F::utm_campaign_id,  // every query names the others
                      .is_created = is_in(creatable_fields(), field),
                      .is_updated = is_in(kUpdated, field),
                      .target = target_object(field, names)};

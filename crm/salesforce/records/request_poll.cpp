@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "crm/salesforce/calls/answers.h"
 #include "crm/salesforce/calls/record_json.h"
 #include "crm/salesforce/records/outbound_message.h"
 #include "crm/salesforce/records/person_matching.h"
 #include "crm/salesforce/records/statements.h"
 #include "platform/dependency_error.h"
+#include "platform/text.h"
 
 namespace giftsync::salesforce {
 namespace {
@@ -164,26 +166,10 @@ void RequestPoll::enqueue(std::span<const RequestRecord> records) {
   }
 }
 
-void RequestPoll::poll() {
-  const Turn turn(*this);
-  if (!turn) return;
-  std::vector<Query> asked;
-  {
-    const std::lock_guard lock(mutex_);
-    asked = queries(turn.with_open());
-  }
-  const Answers answers = answers_to(asked);
-  {
-    const std::lock_guard lock(mutex_);
-    if (turn.with_open()) wants_open_ = false;
-    take(answers);
-  }
-  learn_object();
-}
-
-Answers RequestPoll::answers_to(std::span<const Query> asked) {
+template <class Ask>
+auto RequestPoll::noting_refusals(const Ask& asking) {
   try {
-    return ask(calls_, asked, CallPurpose::requests);
+    return asking();
   } catch (const CallRefusal&) {
     const std::lock_guard lock(mutex_);
     pace_.note_refusal(clock_());
@@ -197,13 +183,45 @@ Answers RequestPoll::answers_to(std::span<const Query> asked) {
   }
 }
 
-/// Once after each start: a package that was removed and deployed again has another prefix.
+void RequestPoll::poll() {
+  const Turn turn(*this);
+  if (!turn) return;
+  // Before the first query, which would name a campaign that the org does not have.
+  noting_refusals([this] { learn_object(); });
+  std::vector<Query> asked;
+  {
+    const std::lock_guard lock(mutex_);
+    asked = queries(turn.with_open());
+  }
+  const Answers answers = noting_refusals([&] { return ask(calls_, asked, CallPurpose::requests); });
+  {
+    const std::lock_guard lock(mutex_);
+    if (turn.with_open()) wants_open_ = false;
+    take(answers);
+  }
+}
+
+void RequestPoll::apply_learned() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(is_campaign_known_, true)) return;
+  names_.hide_campaign(options_.facts.load(kRequestCampaignFact) == kNoCampaign);
+}
+
+/// Once after each start: a package that was removed and deployed again has another prefix, and a newer one
+/// has the campaign.
 void RequestPoll::learn_object() {
   if (is_object_read_ && options_.facts.load(kRequestObjectFact)) return;
   const std::string resource = "/sobjects/" + names_.object("request_record") + "/describe";
   const AnswerBody body = calls_.get(resource, "", CallPurpose::requests);
   const std::string key_prefix = text_at(*body.json(), "keyPrefix");
   if (!key_prefix.empty()) store_request_object(options_.facts, key_prefix, text_at(*body.json(), "name"));
+  const std::string campaign = names_.complete().field(RequestRecordField::utm_campaign_id);
+  const auto fields = list_at(*body.json(), "fields");
+  const bool is_hidden = std::none_of(fields.begin(), fields.end(), [&](const JsonValue& field) {
+    return ascii_lower(text_at(field, "name")) == ascii_lower(campaign);
+  });
+  options_.facts.save(kRequestCampaignFact, is_hidden ? kNoCampaign : "yes");
+  names_.hide_campaign(is_hidden);
   is_object_read_ = true;
 }
 

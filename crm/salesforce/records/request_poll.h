@@ -65,6 +65,10 @@ class PollPace {
 /// The cursor: a time in RFC 3339. Who accepts another org deletes it.
 inline constexpr const char* kRequestCursorFact = "salesforce_request_cursor";
 
+/// Whether the org's request record has a campaign: "yes" or kNoCampaign; absent: it is not known.
+inline constexpr const char* kRequestCampaignFact = "salesforce_request_campaign";
+inline constexpr const char* kNoCampaign = "no";
+
 /// Events with Ids above 0 that are durable until they are acknowledged. All functions or none.
 struct PushedEvents {
   std::function<std::vector<crm::RequestRecordEvent>(std::size_t limit)> list = nullptr;
@@ -90,6 +94,8 @@ class RequestPoll {
   /// Polls when it is time.
   std::vector<crm::RequestRecordEvent> events(std::size_t limit);
   void acknowledge(std::span<const std::int64_t> event_ids);
+  /// Before a query or a write: what the last start learned of the org's fields. Makes no call.
+  void apply_learned();
   /// Records that wait for approval or sending are reported by the next poll, which is made at once.
   void enqueue_open();
   /// Records that were just created; throws nothing when their events cannot be stored.
@@ -106,7 +112,9 @@ class RequestPoll {
   };
   class Turn;
   void poll();
-  Answers answers_to(std::span<const Query> asked);
+  /// What it returns; after a refusal the next poll is later.
+  template <class Ask>
+  auto noting_refusals(const Ask& asking);
   std::vector<Query> queries(bool with_open) const;
   void take(const Answers& answers);
   bool take_change(const JsonValue& row);
@@ -126,6 +134,7 @@ class RequestPoll {
   bool is_polling_ = false;
   bool wants_open_ = false;
   bool is_state_loaded_ = false;
+  bool is_campaign_known_ = false;
   bool is_object_read_ = false;      ///< since the start, in the present org; used by the one who polls
   std::string organization_;         ///< of the state; empty before the first sign-in
   std::optional<UtcMillis> cursor_;  ///< the latest change that a poll saw

@@ -78,6 +78,7 @@ std::vector<RequestRecord> SalesforceRequestRecords::records_of(const Query& que
 }
 
 std::vector<RequestRecord> SalesforceRequestRecords::find(Ids ids) {
+  poll_.apply_learned();
   const std::vector<std::string> asked = asked_ids(ids);
   return records_of(query_of(Ids(asked), [this](Ids some) { return requests_by_id(names_, some); }));
 }
@@ -93,16 +94,19 @@ std::optional<RequestRecord> SalesforceRequestRecords::find_one(const std::strin
 std::vector<RequestRecord> SalesforceRequestRecords::page(const std::string& after,
                                                           std::optional<RequestRecordStatus> status,
                                                           std::size_t limit) {
+  poll_.apply_learned();
   const auto soql = limit == 0 ? std::nullopt : request_page(names_, after, status, limit);
   return soql ? records_of(query_of(*soql)) : std::vector<RequestRecord>();
 }
 
 std::vector<crm::RowResult> SalesforceRequestRecords::update(std::span<const crm::RequestRecordUpdate> rows) {
+  poll_.apply_learned();
   return RequestUpdates(calls_, names_, revisions_).run(rows);
 }
 
 /// The creation key is unique, so a lost answer may be repeated.
 std::vector<RequestRecord> SalesforceRequestRecords::create(std::span<const NewRequestRecord> rows) {
+  poll_.apply_learned();
   std::vector<WriteRow> written;
   std::vector<std::string> keys;
   for (const NewRequestRecord& row : rows) {

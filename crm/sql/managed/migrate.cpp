@@ -13,6 +13,7 @@
 #include "crm/sql/managed/managed_crm.h"
 #include "embedded/giftsync_crm_sql_managed.h"
 #include "schema/gift_record.h"
+#include "schema/request_record.h"
 #include "schema/sql/database.h"
 
 namespace giftsync::crm::managed {
@@ -249,6 +250,14 @@ void run_step(soci::session& session, const UpgradeStep& step) {
 
 }  // namespace
 
+/// As ensure_gift_table(): a column more is no new version, so that an older daemon may run beside this one.
+void ensure_request_table(soci::session& session) {
+  const std::string name(descriptor_of(RequestRecordField::utm_campaign_id).column);
+  if (crm::sql_crm::find_column(crm::sql_crm::columns_of(session, "crm_request_record"), name)) return;
+  for (const std::string& statement : sql::statements_of(session, embedded::crm_sql_managed_crm_002_sql))
+    session << statement;
+}
+
 void migrate_managed_crm(const sql::Dsn& address) {
   sql::Database database(address);
   for (const UpgradeStep& step : upgrade_steps()) {
@@ -257,6 +266,7 @@ void migrate_managed_crm(const sql::Dsn& address) {
   database.write([&](soci::session& session) {
     lock_for_migration(session);
     ensure_gift_table(session);
+    ensure_request_table(session);
   });
 }
 

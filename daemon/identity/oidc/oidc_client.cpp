@@ -130,7 +130,8 @@ Outcome<VerifiedIdentity> oidc_identity(const JsonValue& claims,
 
 bool has_more_groups(const JsonValue& claims, const config::SsoConnectionSettings& connection) {
   const JsonValue* elsewhere = claims.find("_claim_names");
-  return is_true(claims, "hasgroups") ||
+  // It says nothing of another claim, such as app roles.
+  return (connection.groups_claim == "groups" && is_true(claims, "hasgroups")) ||
          (elsewhere != nullptr && elsewhere->find(connection.groups_claim) != nullptr);
 }
 

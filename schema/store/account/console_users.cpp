@@ -225,6 +225,11 @@ constexpr auto kUserIdentityFields = record_fields(
     field<&UserIdentity::last_sign_in_at>("last_sign_in_at"));
 // clang-format on
 
+bool has_identity(soci::session& session, UserId user, const std::string& connection) {
+  return sql::has_row(session, "user_identity WHERE user_id = :user_id AND connection = :connection",
+                      use(user), use(connection));
+}
+
 }  // namespace
 
 std::optional<IdentityId> UserIdentities::link(const UserIdentity& identity, const AuditEvent& audit) {
@@ -232,15 +237,17 @@ std::optional<IdentityId> UserIdentities::link(const UserIdentity& identity, con
     // First: two sign-ins at the same time wait for each other at this row.
     UserIdentity linked = identity;
     linked.id = {allocate_id(session, "user_identity")};
-    if (sql::has_row(session, "user_identity WHERE user_id = :user_id AND connection = :connection",
-                     use(identity.user), use(identity.connection)))
-      return std::nullopt;
+    if (has_identity(session, identity.user, identity.connection)) return std::nullopt;
     if (!sql::insert_record(session, kUserIdentityFields, linked,
                             "ON CONFLICT (connection, tenant, subject) DO NOTHING"))
       return std::nullopt;
     insert_audit_event(session, audit);
     return linked.id;
   });
+}
+
+bool UserIdentities::is_linked(UserId user, const std::string& connection) {
+  return database_->read([&](soci::session& session) { return has_identity(session, user, connection); });
 }
 
 std::optional<UserIdentity> UserIdentities::find(const std::string& connection, const std::string& tenant,
@@ -269,8 +276,11 @@ bool UserIdentities::unlink(UserId user, const std::string& connection, const Au
         sql::change_rows(session,
                          "DELETE FROM user_identity WHERE user_id = :user_id AND connection = :connection",
                          use(user), use(connection)) > 0;
-    if (unlinked) insert_audit_event(session, audit);
-    return unlinked;
+    if (!unlinked) return false;
+    const std::string group(to_word(RoleOrigin::group));
+    session << "DELETE FROM user_role WHERE user_id = :user_id AND origin = :origin", use(user), use(group);
+    insert_audit_event(session, audit);
+    return true;
   });
 }
 

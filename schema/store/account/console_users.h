@@ -96,8 +96,11 @@ class UserIdentities {
   std::optional<IdentityId> link(const UserIdentity& identity, const AuditEvent& audit);
   std::optional<UserIdentity> find(const std::string& connection, const std::string& tenant,
                                    const std::string& subject);
+  /// Whether the user has an identity of this connection.
+  bool is_linked(UserId user, const std::string& connection);
   void set_last_sign_in(IdentityId id, const std::string& email, UtcMillis now);
-  /// Ends the sessions of the identity, too. False, without a change, when the user has none.
+  /// Ends the sessions of the identity, too, and the user's roles from groups (SIGN-16). False, without a
+  /// change, when the user has none.
   bool unlink(UserId user, const std::string& connection, const AuditEvent& audit);
 
  private:

@@ -243,6 +243,8 @@ std::vector<DeliveryClaim> DeliveryQueue::claim(const std::string& owner, std::i
   // A first attempt leaves an entry among both: begun, it is one that was tried.
   retry_floor_.count(claims.size());
   turns_.count_claimed(claims.size());
+  for (DeliveryClaim& one : claims)
+    if (is_sign_in_mail(one.transaction)) one.kind = MailKind::sign_in;  // stored as another one (SIGN-15)
   std::sort(claims.begin(), claims.end(), [](const DeliveryClaim& a, const DeliveryClaim& b) {
     return std::tuple(a.turn, a.next_attempt_at, a.transaction) <
            std::tuple(b.turn, b.next_attempt_at, b.transaction);

@@ -197,7 +197,7 @@ struct SignInMail {
   std::string salt = {};      ///< of the link's token
   std::string client = {};    ///< the address that asked
   UtcMillis expires_at = {};  ///< the link
-  bool is_obsolete = false;   ///< the link has ended, or its user gets none any more
+  bool is_obsolete = false;   ///< the link was used or has ended, or its user gets none any more
 };
 
 /// Any thread.

@@ -62,6 +62,22 @@ TEST(TextChecks, ItemUrl) {
                                   "https://h/{gift_id}/{gift_id}", "ftp://h/{gift_id}"});
 }
 
+// HTTP-60
+TEST(TextChecks, Currency) {
+  expect_good(check_currency, {"EUR", "USD"});
+  expect_refused(check_currency, {"", "eur", "EURO", "E", "E1R", "€", " EUR"});
+}
+
+// CON-72
+TEST(TextChecks, RecordUrl) {
+  expect_good(check_record_url, {"https://crm.example.com/{object}/{id}", "https://h/{id}",
+                                 "https://h/x?id={id}", "https://h/{id}/{object}/view"});
+  expect_refused(check_record_url,
+                 {"http://h/{id}", "https://h/{object}", "https://h/", "https://{id}.example.com/",
+                  "https://{id}", "https://h/{id}/{id}", "https://h/{id}/{name}", "https://u@h/{id}",
+                  "javascript:{id}", "{id}", "https://h/#{id}"});
+}
+
 TEST(TextChecks, SmtpUrl) {
   expect_good(check_smtp_url, {"smtp://relay.example.com:587", "smtps://10.0.0.1", "smtp://relay/"});
   expect_refused(check_smtp_url, {"relay:587", "http://relay", "smtp://u:p@relay", "smtp://relay/ehlo.name",

@@ -1,6 +1,7 @@
 // What pages ask the CRM and show of it: matches, records and failures; masked, paid by the call, and away.
 #include <algorithm>
 
+#include "daemon/config/connection_urls.h"
 #include "daemon/console/console.h"
 #include "platform/dependency_error.h"
 #include "platform/http_client.h"
@@ -48,6 +49,68 @@ TEST_F(ConsoleCrmPages, UsersOfAnOrganizationDoNotSearchTheCrmOfAll) {
   EXPECT_THAT(get("/console/crm").body, AllOf(Not(HasSubstr("Queue")), Not(HasSubstr("/console/match"))));
   const auto id = gift_of("sam@example.com", organization);
   EXPECT_EQ(get(page_of(id) + "/match").status, 200);
+}
+
+// CON-72
+TEST_F(ConsoleCrmPages, AnIdOfTheCrmIsALinkWhereRecordsHavePages) {
+  const auto id = gift_of("sam@example.com");
+  link(id, "003<A>");
+  add_contact("003<A>");
+  sign_in(user("ana@example.com", {Role::admin}));
+  const std::string match = page_of(id) + "/match";
+  for (const std::string& path : {page_of(id), match})
+    EXPECT_THAT(get(path).body, Not(HasSubstr("rel=\"noopener"))) << path;
+  options_.in_force = &in_force_;
+  in_force_.crm.record_url = "https://crm.example.com/{object}/{id}?a&b";
+  restart();
+  const std::string anchor =
+      "<a href=\"https://crm.example.com/Contact/003%3CA%3E?a&amp;b\" rel=\"noopener noreferrer\">";
+  for (const std::string& path : {page_of(id), match, std::string("/console/match?email=ada@example.com")})
+    EXPECT_THAT(get(path).body, HasSubstr(anchor)) << path;
+}
+
+// CON-72
+TEST(RecordUrl, IsThatOfTheSettingsOrOfTheOrg) {
+  config::CrmSettings crm;
+  EXPECT_EQ(config::record_url(crm, "contact", "003A"), "") << "giftsync's own tables have no pages";
+  crm.record_url = "https://crm.example.com/{object}/{id}";
+  EXPECT_EQ(config::record_url(crm, "gift_record", "a0A/1"),
+            "https://crm.example.com/giftsync__Gift_Record__c/a0A%2F1");
+  crm.objects = {{"gift_record", "thx__Gift__c"}};
+  EXPECT_EQ(config::record_url(crm, "gift_record", "a0A"), "https://crm.example.com/thx__Gift__c/a0A");
+  EXPECT_EQ(config::record_url(crm, "opportunity", "{object}"),
+            "https://crm.example.com/Opportunity/%7Bobject%7D");
+  EXPECT_EQ(config::record_url(crm, "lead", ""), "");
+  crm.record_url.clear();
+  crm.type = config::CrmType::salesforce;
+  crm.salesforce.domain = "https://acme.my.salesforce.com";
+  EXPECT_EQ(config::record_url(crm, "lead", "00QA"), "https://acme.my.salesforce.com/00QA");
+}
+
+// HTTP-60
+TEST_F(ConsoleCrmPages, AmountsNameTheCurrencyOfTheSettings) {
+  store::NewGiftRequest request;
+  request.request.account = {1};
+  request.request.item_name = "Coffee";
+  request.request.costs.item = Money{550};
+  request.request.created_at = now_;
+  request.recipients = {{"ada@example.com", "Ada", "Byron", "Hi"}};
+  const auto id = store_.gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  sign_in(user("ana@example.com", {Role::admin}));
+  const auto csv = [&] {
+    const auto response = get("/console/gifts?format=csv");
+    std::string text;
+    for (std::string part = response.next_chunk(); !part.empty(); part = response.next_chunk()) text += part;
+    return text;
+  };
+  EXPECT_THAT(get(page_of(id)).body, AllOf(HasSubstr("<bdi>5.50</bdi>"), Not(HasSubstr("EUR"))));
+  EXPECT_THAT(csv(), AllOf(HasSubstr(",5.50,"), Not(HasSubstr("currency"))));
+  options_.in_force = &in_force_;
+  in_force_.catalogue.currency = "EUR";
+  restart();
+  EXPECT_THAT(get(page_of(id)).body, HasSubstr("<bdi>5.50 EUR</bdi>"));
+  EXPECT_THAT(get("/console/gifts").body, HasSubstr("5.50 EUR"));
+  EXPECT_THAT(csv(), AllOf(HasSubstr(",currency\r\n"), HasSubstr(",5.50,"), HasSubstr(",EUR\r\n")));
 }
 
 // CON-47, CON-18

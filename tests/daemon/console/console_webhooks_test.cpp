@@ -172,6 +172,8 @@ TEST_F(ConsoleWebhooks, AnAdminDoesWhatTheCommandsDo) {
   endpoint.state = WebhookState::failing;
   endpoint.next_attempt_at = now_ + kHourMillis;
   store_.webhooks.set_state(endpoint, {});
+  EXPECT_EQ(notice_of(act(endpoint, "retry", "&event=x")), "notice=webhook_no_retry");
+  EXPECT_EQ(stored(endpoint).next_attempt_at, now_ + kHourMillis) << "it means no event, not all";
   EXPECT_EQ(notice_of(act(endpoint, "retry")), "notice=webhook_woken");
   EXPECT_EQ(stored(endpoint).next_attempt_at, now_);
 

@@ -67,6 +67,18 @@ class BalanceHandlerTest : public ::testing::Test {
   AccountId account_;
 };
 
+// HTTP-60
+TEST_F(BalanceHandlerTest, TheCurrencyIsNamedOnceWhereOneIsSet) {
+  const std::string key = new_key("ana@example.com", Scope::read);
+  sync::SendingBudgets budgets(store_->sending_usage, {}, clock_, clock_);
+  BalanceHandler handler(budgets, store_->sending_usage, authenticator_, "EUR");
+  http::HttpRequest request;
+  request.method = "GET";
+  request.headers.emplace("Authorization", key);
+  EXPECT_EQ(handler.read(request, {}).wait().body, R"({"data":{"budgets":[],"currency":"EUR"}})");
+  EXPECT_EQ(call(budgets, key).body, R"({"data":{"budgets":[]}})");
+}
+
 // HTTP-53
 TEST_F(BalanceHandlerTest, WithoutABudgetTheListIsEmpty) {
   const std::string key = new_key("ana@example.com", Scope::read);

@@ -9,6 +9,7 @@
 #include "sync/access/credential.h"
 #include "sync/gift/gift_links.h"
 #include "tests/support/json.h"
+#include "tests/support/temporary_database.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::handlers {
@@ -108,6 +109,25 @@ TEST_F(CrmGiftRequestHandlerTest, SendsOnBehalfOfTheNamedUser) {
     EXPECT_EQ(request->sender_email, "ana@example.com");
     EXPECT_EQ(request->mode, SendMode::email);
   }
+  EXPECT_EQ(created_, 2);
+}
+
+// HTTP-8, HTTP-9, HTTP-58
+TEST_F(CrmGiftRequestHandlerTest, ACampaignIsKeptAndARepeatFromBeforeItWasTakenGetsItsFirstAnswer) {
+  json asked = body();
+  asked["utm_campaign_id"] = "autumn";
+  const http::HttpResponse first = call(asked, token_, "k1");
+  ASSERT_EQ(first.status, 201) << first.body;
+  EXPECT_EQ(tests::parse_json(first.body)["warnings"], json::array());
+  EXPECT_THAT(first.body, Not(HasSubstr("autumn"))) << "the answer has no member more";
+  const auto request = store_->gifts.find_gift_request({tests::parse_json(first.body)["data"]["id"]});
+  EXPECT_EQ(request->utm_campaign_id, "autumn");
+  EXPECT_EQ(call(body(), token_, "k1").status, 422) << "another body";
+  const http::HttpResponse former = call(body(), token_, "k2");
+  tests::run_sql(store_.address(), "UPDATE gift_request_idempotency SET is_former = 1");
+  const http::HttpResponse again = call(asked, token_, "k2");
+  EXPECT_EQ(again.status, 201) << again.body;
+  EXPECT_EQ(tests::parse_json(again.body)["data"], tests::parse_json(former.body)["data"]);
   EXPECT_EQ(created_, 2);
 }
 

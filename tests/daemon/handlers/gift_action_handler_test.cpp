@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 
 #include "daemon/handlers/gift_read_handler.h"
@@ -86,12 +87,19 @@ class GiftActionHandlerTest : public ::testing::Test {
   const Clock clock_ = [this] { return now_; };
   http::Authenticator authenticator_{store_->credentials, clock_, 0};
   int changed_ = 0;
-  std::size_t refunded_ = 0;  ///< that answers have saved
+  std::int64_t woken_at_version_ = 0;  ///< of the gift, as workers find it
+  std::size_t refunded_ = 0;           ///< that answers have saved
   GiftReadHandler reads_{*store_, authenticator_, {"", std::string(32, 's'), clock_}};
   GiftActionHandler actions_{*store_,
                              authenticator_,
                              {.clock = clock_,
-                              .on_changed = [this] { ++changed_; },
+                              .on_changed =
+                                  [this] {
+                                    ++changed_;
+                                    const TransactionId id{std::stoll(gift_)};
+                                    woken_at_version_ =
+                                        store_->gifts.find(std::span(&id, 1)).at(0).transaction.version;
+                                  },
                               .on_reached =
                                   [this](const sync::ReachedCounts& reached) {
                                     refunded_ += reached[static_cast<std::size_t>(Status::refunded)];
@@ -138,6 +146,7 @@ TEST_F(GiftActionHandlerTest, AnAnswerIsTheGiftAsItIsReadWithItsETag) {
   const http::HttpResponse cancelled = actions_.cancel(request(), gift_).wait();
   agrees(cancelled);
   EXPECT_EQ(tests::parse_json(cancelled.body)["data"]["version"], 5);
+  EXPECT_EQ(woken_at_version_, 5) << "saved before the workers look at it";
   EXPECT_EQ(tests::parse_json(cancelled.body)["data"]["status"], "refunded");
   agrees(actions_.cancel(request(), gift_).wait());
   EXPECT_EQ(tag_of(cancelled), tag()) << "a repeated call changes nothing";

@@ -342,6 +342,28 @@ TEST_F(GiftReadHandlerTest, AnItemWhoseCodesHaveRunOutIsNotAvailable) {
   EXPECT_EQ(handler_.read_item(again, "8").wait().status, 304) << "API-8";
 }
 
+// HTTP-60
+TEST_F(GiftReadHandlerTest, GiftsAndItemsNameTheCurrencyWhereOneIsSet) {
+  store::GiftItem item;
+  item.id = {7};
+  item.name = "Coffee";
+  item.costs.item = Money{550};
+  store_->catalogue.import(std::array{item});
+  send(ana_, 1);
+  GiftReadOptions options{"https://gifts.example.com", std::string(32, 's'), clock_};
+  options.currency = "EUR";
+  GiftReadHandler with_currency(*store_, authenticator_, options);
+  const auto row = [&](GiftReadHandler& handler, auto list) {
+    return tests::parse_json((handler.*list)(request(), {}).wait().body)["data"][0];
+  };
+  for (const auto list : {&GiftReadHandler::list_gifts, &GiftReadHandler::list_items}) {
+    json named = row(with_currency, list);
+    EXPECT_EQ(named["currency"], "EUR");
+    named.erase("currency");
+    EXPECT_EQ(named, row(handler_, list)) << "nothing else differs";
+  }
+}
+
 // API-2
 TEST_F(GiftReadHandlerTest, APageTakesAsManyStatementsOfManyRowsAsOfOne) {
   for (int i = 0; i < 20; ++i) send(ana_, 2);

@@ -381,6 +381,28 @@ TEST(GiftRequestBody, CanonicalTextStaysWithoutNewMembersAndSaysWhatFormerVersio
   EXPECT_EQ(accepted(for_urls, SendMode::urls).former_canonical, former);
 }
 
+// HTTP-8, HTTP-33
+TEST(GiftRequestBody, TheCrmsSendingInterfaceTakesACampaignAndRecognisesWhatItAskedForBefore) {
+  const auto read = [](const json& body) {
+    auto parsed = parse_crm_gift_request_body(body.dump(), {});
+    EXPECT_TRUE(parsed.has_value());
+    return std::move(parsed->gift);
+  };
+  json body = body_for_mail();
+  body["sender"] = {{"user_id", "005A"}};
+  const GiftRequestBody plain = read(body);
+  EXPECT_EQ(plain.canonical, "gift request 1;7;1;0:,4:005A,0:,17:rose@edge.example,0:,0:,10:Thank you!,");
+  EXPECT_EQ(plain.former_canonical, "");
+  body["utm_campaign_id"] = " autumn ";
+  const GiftRequestBody with_campaign = read(body);
+  EXPECT_EQ(with_campaign.utm_campaign_id, "autumn");
+  EXPECT_THAT(with_campaign.warnings.list(), IsEmpty());
+  EXPECT_NE(with_campaign.canonical, plain.canonical);
+  EXPECT_EQ(with_campaign.former_canonical, plain.canonical);
+  body["utm_campaign_id"] = std::string(256, 'x');
+  EXPECT_FALSE(parse_crm_gift_request_body(body.dump(), {}).has_value());
+}
+
 // HTTP-33
 TEST(GiftRequestBody, CanonicalTextDiffersForDifferentRequests) {
   std::vector<std::string> texts{accepted(body_for_urls(), SendMode::urls).canonical};

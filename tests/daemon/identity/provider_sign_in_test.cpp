@@ -371,6 +371,28 @@ TEST_F(ProviderSignInTest, ASignInGivesTheRolesOfTheGroups) {
   EXPECT_EQ(roles("rose@acme.com"), "");
 }
 
+// SIGN-16, SIGN-4, SIGN-11
+TEST_F(ProviderSignInTest, APersonWhoIsRefusedChangesNoRoles) {
+  sso_.connections[0].groups = {{"Approvers", "approver"}, {"Auditors", "auditor"}};
+  provider_.claims["groups"] = {"Approvers"};
+  EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
+  const RoleSet before{Role::admin, Role::approver};
+  provider_.claims.update({{"sub", "user-2"}, {"groups", {"Auditors"}}});
+  EXPECT_EQ(sign_in(), kRefused) << "the address has passed to another person";
+  EXPECT_EQ(last_rule(), "SIGN-4");
+  EXPECT_EQ(store_->console_users.find_by_email("rose@acme.com")->role_set(), before);
+  store::Credential token;
+  token.hash = "a";
+  store_->organizations.create("Acme", token);
+  sso_.connections[0].organization = "acme";
+  provider_.claims["sub"] = "user-1";
+  EXPECT_EQ(sign_in(), kRefused) << "rose sees all organizations";
+  EXPECT_EQ(last_rule(), "SIGN-11");
+  EXPECT_EQ(store_->console_users.find_by_email("rose@acme.com")->role_set(), before);
+  EXPECT_EQ(store_->audit.list(store::Viewer::of_command_line(), {.action = "user.group-roles"}, 10).size(),
+            1U);
+}
+
 // SIGN-16, SIGN-5
 TEST_F(ProviderSignInTest, AGroupMakesAUserAndAConnectionWithoutGroupsNone) {
   provider_.claims.update({{"email", "new@acme.com"}, {"sub", "user-9"}, {"groups", {"Approvers"}}});

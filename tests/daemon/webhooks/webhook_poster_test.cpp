@@ -90,6 +90,7 @@ class Poster : public tests::StoreFixture {
     options.random = [] { return 500; };
     options.may_post = [may_post] { return may_post; };
     options.refresh_millis = refresh_millis_;
+    options.fast_millis = fast_millis_;
     poster_ = std::make_unique<WebhookPoster>(*store_, id, std::move(options));
   }
   /// One more event; returns its number.
@@ -109,6 +110,15 @@ class Poster : public tests::StoreFixture {
     while (poster_->step([] { return true; })) {
     }
   }
+  std::vector<std::size_t> received_after_each_step() {
+    std::vector<std::size_t> counts;
+    bool has_more = true;
+    while (has_more) {
+      has_more = poster_->step([] { return true; });
+      counts.push_back(received().size());
+    }
+    return counts;
+  }
   store::WebhookEndpoint endpoint() { return store_->webhooks.find("crm").value(); }
   std::vector<std::int64_t> received() {
     std::vector<std::int64_t> seqs;
@@ -124,6 +134,7 @@ class Poster : public tests::StoreFixture {
   UtcMillis now_ = kSentAt;
   std::int64_t timeout_millis_ = 15'000;
   std::int64_t refresh_millis_ = 600'000;
+  std::int64_t fast_millis_ = 250;
   std::function<std::string(std::int64_t)> respond_;
   std::unique_ptr<tests::ScriptedServer> server_;
   std::unique_ptr<WebhookPoster> poster_;
@@ -429,6 +440,28 @@ TEST_P(Poster, AStopLeavesWhatWasNotTried) {
   EXPECT_EQ(endpoint().position, 9);
   const auto seqs = received();
   EXPECT_TRUE(std::is_sorted(seqs.begin(), seqs.end()));
+}
+
+// HOOK-5
+TEST_P(Poster, ABatchOfAFastReceiverIsFollowedByOneOfTwiceAsManyEvents) {
+  fast_millis_ = 600'000;
+  receive([](std::int64_t) { return kOk; });
+  create();
+  events(450);
+  EXPECT_THAT(received_after_each_step(), ElementsAre(200, 450));
+  EXPECT_EQ(endpoint().position, 450);
+  const std::vector<std::int64_t> seqs = received();
+  EXPECT_THAT(std::set<std::int64_t>(seqs.begin(), seqs.end()), SizeIs(450)) << "each once";
+}
+
+// HOOK-5
+TEST_P(Poster, ABatchOfASlowReceiverIsFollowedByOneOfAsMany) {
+  fast_millis_ = 0;
+  receive([](std::int64_t) { return kOk; });
+  create();
+  events(450);
+  EXPECT_THAT(received_after_each_step(), ElementsAre(200, 400, 450));
+  EXPECT_EQ(endpoint().position, 450);
 }
 
 // HOOK-5, HOOK-12

@@ -290,6 +290,22 @@ TEST_P(ConsoleStore, AnIdentityBelongsToOneUser) {
   EXPECT_FALSE(found("one")) << "its sessions end";
 }
 
+// SIGN-16
+TEST_P(ConsoleStore, UnlinkingTakesTheRolesFromGroups) {
+  const UserId ana = user("ana@example.com", {Role::approver});
+  store_->console_users.replace_roles(ana, RoleOrigin::group, {{Role::admin, RoleOrigin::group, "g", kNow}},
+                                      event("user.group-roles"));
+  EXPECT_FALSE(store_->user_identities.is_linked(ana, "acme"));
+  EXPECT_FALSE(store_->user_identities.unlink(ana, "acme", event("user.unlink")));
+  EXPECT_THAT(store_->console_users.find(ana)->role_set(), SizeIs(2)) << "nothing was unlinked";
+  ASSERT_TRUE(
+      store_->user_identities.link({.user = ana, .connection = "acme", .subject = "s1"}, event("user.link")));
+  EXPECT_TRUE(store_->user_identities.is_linked(ana, "acme"));
+  EXPECT_FALSE(store_->user_identities.is_linked(ana, "other"));
+  EXPECT_TRUE(store_->user_identities.unlink(ana, "acme", event("user.unlink")));
+  EXPECT_EQ(store_->console_users.find(ana)->role_set(), RoleSet{Role::approver});
+}
+
 // CON-3
 TEST_P(ConsoleStore, AConnectionKeepsItsFirstTenantAndAcceptsAnAssertionOnce) {
   EXPECT_EQ(store_->sign_in_connections.pin_tenant("acme", "t1"), "t1");
@@ -495,6 +511,7 @@ TEST_P(SignInMailStore, AKnownAddressGetsOneMailAndItsLinkAppearsWithIt) {
   const auto claims = queued();
   ASSERT_THAT(claims, SizeIs(1));
   EXPECT_EQ(claims[0].kind, MailKind::sign_in);
+  EXPECT_EQ(scalar("SELECT kind FROM mail_outbox"), "test") << "an older daemon leaves it alone";
   EXPECT_TRUE(is_sign_in_mail(claims[0].transaction));
   EXPECT_FALSE(is_test_mail(claims[0].transaction));
   EXPECT_FALSE(is_mail_to_sender(claims[0].transaction));
@@ -528,10 +545,12 @@ TEST_P(SignInMailStore, AUsedLinkIsNotStoredAgainByARepeatOfItsMail) {
   auto claim = queued().at(0);
   take(claim);
   end(claim, DeliveryState::uncertain);
+  EXPECT_FALSE(take(claim, kNow, "").is_obsolete) << "it is repeated while the link works";
   const ConsoleSession session = session_of({}, "session");
   ASSERT_TRUE(store_->console_sessions.create_by_link("hash of one", "", session, event("sign-in"), kNow));
   claim.message_id = "m1";
   EXPECT_EQ(take(claim, kNow, "").salt, "one") << "the same bytes";
+  EXPECT_TRUE(take(claim, kNow, "").is_obsolete) << "the link was used: the mail has arrived";
   EXPECT_EQ(take(claim).salt, "one") << "by a sender whose claim has ended";
   EXPECT_FALSE(link_of("one"));
 }

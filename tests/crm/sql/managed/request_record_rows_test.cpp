@@ -249,6 +249,35 @@ TEST_P(RequestRecordRows, ValuesRoundTripThroughOneText) {
   EXPECT_NE(format_values(one, fields), format_values(again, fields)) << "absent and empty differ";
 }
 
+// REQ-58
+TEST_P(RequestRecordRows, WithoutACampaignTheContentIsThatOfEarlierVersions) {
+  RequestRecord record;
+  record.set(Field::message, std::string("Hi"));
+  std::vector<Field> before(approval_bound_fields().begin(), approval_bound_fields().end());
+  ASSERT_EQ(before.back(), Field::utm_campaign_id);
+  before.pop_back();
+  EXPECT_EQ(format_values(record, approval_bound_fields()), format_values(record, before));
+  record.set(Field::utm_campaign_id, std::string("autumn"));
+  EXPECT_NE(format_values(record, approval_bound_fields()), format_values(record, before));
+  RequestRecord again;
+  parse_values(format_values(record, approval_bound_fields()), approval_bound_fields(), again);
+  EXPECT_EQ(again.text(Field::utm_campaign_id), "autumn");
+}
+
+// REQ-58
+TEST_P(RequestRecordRows, AnOlderTableGetsTheCampaignAndKeepsItsRecords) {
+  const auto port = crm();
+  if (address().dialect == sql::Dialect::sqlite) sql("DROP TRIGGER crm_request_approval_reset");
+  sql("ALTER TABLE crm_request_record DROP COLUMN utm_campaign_id");
+  migrate_managed_crm(address());
+  migrate_managed_crm(address());
+  sql("INSERT INTO crm_request_record (id, request_status, utm_campaign_id) VALUES ('a', 'Approved', "
+      "'autumn')");
+  EXPECT_EQ(read(*port, "a").text(Field::utm_campaign_id), "autumn");
+  sql("UPDATE crm_request_record SET utm_campaign_id = 'spring'");
+  EXPECT_EQ(read(*port, "a").text(Field::status), "Pending");
+}
+
 /// The store, in the same database.
 class RequestRecordStoreTest : public CrmConformance {
  protected:

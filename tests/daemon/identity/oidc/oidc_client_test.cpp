@@ -554,6 +554,8 @@ TEST(OidcGroups, AreThoseOfTheSettingThatTheClaimNames) {
   EXPECT_EQ(userinfo_requests, 0) << "the token has all";
   EXPECT_EQ(groups_outcome(roles, "groups", &userinfo_requests), "");
   EXPECT_EQ(userinfo_requests, 1);
+  const GroupsCase many{"", "", [](FakeProvider& provider) { provider.claims["hasgroups"] = true; }};
+  EXPECT_EQ(groups_outcome(many, "roles", &userinfo_requests), "") << "too many groups, and no app role";
 }
 
 // OIDC-13: the address of the token stays, whatever the userinfo endpoint says of it.
