@@ -111,7 +111,8 @@ file(GLOB_RECURSE package RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE
 giftsync_embed(giftsync_crm_salesforce ${package})
 file(GLOB templates RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/*.* ${CMAKE_SOURCE_DIR}/web/*/*.yaml)
 giftsync_embed(giftsync_daemon_content ${templates})
-file(GLOB console_files RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/console/*.* ${CMAKE_SOURCE_DIR}/web/console/messages/*.yaml)
+file(GLOB console_files RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/console/*.* ${CMAKE_SOURCE_DIR}/web/console/parts/*.mustache
+     ${CMAKE_SOURCE_DIR}/web/console/messages/*.yaml)
 giftsync_embed(giftsync_daemon_console ${console_files})
 
 # One program with two names. The daemon's libraries come first: of a function that both have its copy counts.

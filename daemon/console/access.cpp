@@ -116,7 +116,11 @@ bool is_not_sent(store::RequestRecordState state, const std::string& error) {
 }
 
 std::string request_state_text(store::RequestRecordState state, const std::string& error) {
-  return is_not_sent(state, error) ? texts().text("request_not_sent") : word_text("request_", state);
+  return texts().text(request_state_key(state, error));
+}
+
+std::string request_state_key(store::RequestRecordState state, const std::string& error) {
+  return is_not_sent(state, error) ? "request_not_sent" : "request_" + std::string(to_word(state));
 }
 
 bool hides_recipients(const PageCall& call) {

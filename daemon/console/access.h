@@ -60,8 +60,9 @@ bool hides_recipients(const PageCall& call);
 
 /// Whether the record is approved and its error keeps the gift from being sent (CON-57).
 bool is_not_sent(store::RequestRecordState state, const std::string& error);
-/// The state as pages name it.
+/// The state as pages name it, and the key of that text, which badge_data() knows.
 std::string request_state_text(store::RequestRecordState state, const std::string& error);
+std::string request_state_key(store::RequestRecordState state, const std::string& error);
 
 /// The records that wait for this user's decision; `is_cut`: there may be more.
 struct WaitingRequests {

@@ -36,6 +36,7 @@ constexpr auto kRoutes = std::to_array<ConsoleRoute>({
     {false, "gifts",                     P::see_own,         gifts_page},
     {false, "gifts/{id}",                P::see_own,         gift_page},
     {true,  "test-gifts",                P::see_own,         switch_test_gifts},
+    {true,  "time-zone",                 P::signed_in,       switch_zone},
     {false, "audit",                     P::see_own,         audit_page},
     {false, "users",                     P::see_users,       users_page},
     {true,  "users/{id}/end-sessions",   P::manage_users,    end_sessions},
@@ -222,6 +223,7 @@ http::HttpResponse Console::answer(const http::HttpRequest& request) {
   const bool is_post = request.method == "POST";
   if (!is_post && !is_read(request)) return http::method_not_allowed({"GET", "HEAD", "POST"});
   PageCall call{context_, request, {}, first_url_parameters(request.query), options_.clock()};
+  const TimeView times(zone_of(request, url_), call.now);
   const ConsoleMatch match = find_console_route(is_post, std::string_view(request.path).substr(kRoot.size()));
   if (!match.route && match.is_other_method)
     return is_post ? http::method_not_allowed({"GET", "HEAD"}) : http::method_not_allowed({"POST"});

@@ -89,21 +89,37 @@ std::string plans_text(const std::vector<std::string>& plans) {
   return texts().text("sign_in_plans", {{"plans", fmt::format("{}", fmt::join(names, " or "))}});
 }
 
+/// "request R-1" of "/console/requests/R-1", else the path as "gifts"; a query may name a recipient. Empty
+/// for the first page.
+std::string page_text(const ConsoleUrl& url, const std::string& return_path) {
+  const std::string path = return_path.substr(std::min(return_path.size(), url.base.size() + 1));
+  const std::string page = path.substr(0, path.find('?'));
+  const std::size_t end = page.find("s/");
+  const bool is_of_list =
+      end != std::string::npos && page.find('/') == end + 1 && page.find('/', end + 2) == std::string::npos;
+  return is_of_list ? page.substr(0, end) + " " + page.substr(end + 2) : page;
+}
+
+/// What is wrong with an address that no connection has.
+std::string unknown_text(const std::string& email) {
+  if (email_error(trimmed(email))) return texts().text("mail_link_invalid");
+  return texts().text("sign_in_unknown", {{"domain", email.substr(email.rfind('@') + 1)}});
+}
+
 Data sign_in_data(const ConsoleUrl& url, const identity::SignInView& view) {
   Data data;
-  // "requests/R-1" of "/console/requests/R-1"; a query may name a recipient.
-  const std::string page = view.return_path.substr(std::min(view.return_path.size(), url.base.size() + 1));
-  if (!page.empty())
-    data.set("comes_back", texts().text("sign_in_return", {{"page", page.substr(0, page.find('?'))}}));
+  if (const std::string page = page_text(url, view.return_path); !page.empty())
+    data.set("comes_back", texts().text("sign_in_return", {{"page", page}}));
   data.set("return_path", view.return_path);
   data.set("email", view.email);
   data.set("refused", view.is_refused);
   data.set("unavailable", view.is_unavailable);
-  data.set("unknown", view.is_unknown);
+  if (view.is_unknown) data.set("fault", unknown_text(view.email));
   data.set("start", url.base + view.start_path);
   data.set("goes_on", !view.start_path.empty());
   data.set("offered", url.base + view.offered_path);
   data.set("offers", !view.offered_path.empty());
+  data.set("has_way", !view.start_path.empty() || !view.offered_path.empty());
   return data;
 }
 
@@ -153,6 +169,7 @@ http::HttpResponse ConsoleSignIn::form_page(const http::HttpRequest& request,
   data.set("asked", query.contains("asked"));
   data.set("no_role", query.contains("no_role"));
   data.set("mail_paused", options_.link_token && store_.mail_pauses.state().pause.has_value());
+  data.set("is_helped", view.is_unknown && !options_.link_token);
   set_text(data, "reason", reason_text(request));
   return render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, std::move(data));
 }
@@ -163,6 +180,7 @@ void ConsoleSignIn::set_ways(Data& data) const {
   data.set("by_provider", is_by_provider);
   data.set("by_mail", is_by_mail);
   data.set("has_form", is_by_provider || is_by_mail);
+  data.set("needs_link", is_by_provider && !is_by_mail);
   if (is_by_provider) set_text(data, "plans", plans_text(options_.settings.sso_plans));
 }
 
@@ -186,7 +204,7 @@ http::HttpResponse ConsoleSignIn::mail_link(const PageCall& call) {
   if (email_error(email)) {
     Data data = sign_in_data(url_, {.return_path = return_path, .email = email});
     set_ways(data);
-    data.set("invalid", true);
+    data.set("fault", texts().text("mail_link_invalid"));
     return render(url_, {"sign_in", texts().text("sign_in"), {}, 422}, std::move(data));
   }
   const std::string key = email_key(email);
@@ -264,8 +282,11 @@ http::HttpResponse ConsoleSignIn::link_page(const PageCall& call) {
     return bad_link(call);
   }
   Data data;
-  data.set("email", user->email);
+  data.set("heading", texts().text("link_text", {{"name", user->name.empty() ? user->email : user->name}}));
+  if (!user->name.empty()) data.set("email", user->email);
   data.set("until", time_data(link->expires_at));
+  data.set("zone", shown_zone());
+  data.set("lasts_an_hour", !link->is_by_mail);
   return render(url_, {"link", texts().text("sign_in"), {}, 200}, std::move(data));
 }
 

@@ -20,32 +20,44 @@ using Classes = std::vector<CrmFailureClass>;
 /// Records of one press of the button.
 constexpr std::size_t kRetriedRows = 1'000;
 
-/// The queue of all organizations, and whether the CRM is called.
-Data queue_data(const PageCall& call) {
+/// The queue of all organizations as numbers, and why the CRM is not called.
+void add_queue(Data& data, const PageCall& call) {
   const auto counts = call.store().sync.counts();
-  Data lines(Data::type::list);
-  add_line(lines, "waiting_gifts", std::to_string(counts.waiting));
-  if (counts.waiting > 0) add_time(lines, "oldest_due", counts.oldest_due);
-  add_line(lines, "failing_gifts", std::to_string(counts.failing));
-  add_line(lines, "rejected_gifts", std::to_string(counts.rejected));
-  add_time(lines, "next_attempt", counts.next_rejected_at);
+  Data stats(Data::type::list);
+  const auto add = [&](std::string_view label, std::int64_t value, const std::string& share,
+                       const std::string& more, const std::string& list) {
+    Data stat;
+    stat.set("label", texts().text(label));
+    stat.set("value", std::to_string(value));
+    set_text(stat, "share", share);
+    set_text(stat, "more", more);
+    if (!list.empty()) stat.set("url", call.url().base + "/gifts?crm=" + list);
+    stats << stat;
+  };
+  const auto of_limit = [](std::int64_t limit) {
+    return texts().text("of_limit", {{"limit", std::to_string(limit)}});
+  };
+  add("waiting_gifts", counts.waiting, "",
+      counts.waiting > 0 && counts.oldest_due
+          ? texts().text("oldest_since", {{"time", minute(*counts.oldest_due)}})
+          : "",
+      "waiting");
+  add("failing_gifts", counts.failing, of_limit(counts.waiting), "", "failing");
+  add("rejected_gifts", counts.rejected, "",
+      counts.next_rejected_at ? texts().text("tried_at", {{"time", minute(*counts.next_rejected_at)}}) : "",
+      "rejected");
   const CrmAccess& access = call.console.options.crm;
-  add_line(lines, "crm_paused", shown_text(call.viewer(), access.pause()));
+  set_text(data, "crm_paused", shown_text(call.viewer(), access.pause()));
   const auto usage = access.crm ? access.crm->usage() : std::nullopt;
-  if (!usage) return lines;
-  if (usage->paused_until)
-    add_line(lines, "crm_rests",
+  if (usage && usage->paused_until)
+    data.set("crm_rests",
              texts().text("crm_rests_until", {{"time", minute(*usage->paused_until)},
                                               {"reason", shown_text(call.viewer(), usage->rest_reason)}}));
-  if (usage->share)
-    add_line(lines, "calls_own",
-             texts().text("count_of", {{"count", std::to_string(usage->own_calls)},
-                                       {"limit", std::to_string(*usage->share)}}));
-  if (usage->used && usage->limit)
-    add_line(lines, "calls_org",
-             texts().text("count_of", {{"count", std::to_string(*usage->used)},
-                                       {"limit", std::to_string(*usage->limit)}}));
-  return lines;
+  if (usage && usage->share) add("calls_own", usage->own_calls, of_limit(*usage->share), "", "");
+  if (usage && usage->used && usage->limit) add("calls_org", *usage->used, of_limit(*usage->limit), "", "");
+  data.set("label", texts().text("queue"));
+  data.set("stats", stats);
+  data.set("has_queue", true);
 }
 
 /// The last retry of a class, or by command of all.
@@ -196,10 +208,7 @@ Data class_data(const PageCall& call, const Failures& failures, std::size_t inde
 
 http::HttpResponse crm_page(const PageCall& call) {
   Data data;
-  if (!call.viewer().organization) {
-    data.set("queue", queue_data(call));
-    data.set("has_queue", true);
-  }
+  if (!call.viewer().organization) add_queue(data, call);
   const Failures failures = failures_of(call);
   Data rows(Data::type::list);
   for (std::size_t i = 0; i < failures.classes.size(); ++i) rows << class_data(call, failures, i);

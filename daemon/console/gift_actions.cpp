@@ -23,6 +23,8 @@ Data action_data(const PageCall& call, const ConsoleGift& gift, const std::strin
                  const std::string& problem) {
   Data made = form_data(call, path_of(gift.gift) + "/" + name);
   made.set("name", name);
+  made.set("icon", name == "cancel" ? "undo" : name == "retry" ? "cloud" : "again");
+  made.set("danger", name == "cancel");
   made.set("title", texts().text(name + "_gift"));
   made.set("button", texts().text(name + "_button"));
   made.set("text", problem.empty()
@@ -105,6 +107,10 @@ store::AuditEvent gift_event(const PageCall& call, const std::string& action, co
 
 std::string path_of(const store::Gift& gift) {
   return "/gifts/" + std::to_string(gift.transaction.id.value);
+}
+
+std::string recipient_name(const store::RecipientTransaction& transaction) {
+  return std::string(trimmed(transaction.first_name + " " + transaction.last_name));
 }
 
 void add_gift_actions(const PageCall& call, const ConsoleGift& shown, Data& data) {

@@ -19,7 +19,10 @@ store::AuditEvent gift_event(const PageCall& call, const std::string& action, co
 /// "/gifts/17"
 std::string path_of(const store::Gift& gift);
 
-/// Sets `actions`, `has_actions` and `sees_crm` of a gift's page. What does not apply is disabled, with the
+/// "Maria Santos", as the sender typed it; may be empty, and is "***" where the viewer does not see it.
+std::string recipient_name(const store::RecipientTransaction& transaction);
+
+/// Sets `actions`, `has_actions` and `sees_crm` of a gift's page. What does not apply is no form: it has the
 /// reason for which its command would refuse it.
 void add_gift_actions(const PageCall& call, const store::ConsoleGift& shown, Data& data);
 

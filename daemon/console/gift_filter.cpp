@@ -185,15 +185,35 @@ GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool 
   return query;
 }
 
+namespace {
+
+/// What a filter compares with, in words; empty of one that is on or off.
+std::string value_text(const std::string& name, const std::string& value) {
+  if (name == "conflict") return {};
+  return name == "status" || name == "crm" ? texts().text(name + "_" + value) : value;
+}
+
+}  // namespace
+
 std::string describe_filter(const GiftQuery& query) {
   std::string text;
   for (const auto& [name, value] : query.kept) {
-    const bool is_word = name == "status" || name == "crm";
-    text += text.empty() ? "" : ", ";
-    text += label_of(query, name);
-    if (name != "conflict") text += ": " + (is_word ? texts().text(name + "_" + value) : value);
+    const std::string shown = value_text(name, value);
+    text += (text.empty() ? "" : ", ") + label_of(query, name) + (shown.empty() ? "" : ": ") + shown;
   }
   return text;
+}
+
+Data filter_chips(const GiftQuery& query, const std::string& list) {
+  return list_of(query.kept, [&](const auto& kept) {
+    auto rest = query.kept;
+    rest.erase(kept.first);
+    Data chip;
+    chip.set("label", label_of(query, kept.first));
+    set_text(chip, "value", value_text(kept.first, kept.second));
+    chip.set("without", rest.empty() ? list : list + "?" + query_of(rest));
+    return chip;
+  });
 }
 
 Data filter_form(const GiftQuery& query, bool is_masked) {
@@ -217,10 +237,8 @@ Data filter_form(const GiftQuery& query, bool is_masked) {
     form.set(name, typed(query, name));
   form.set("conflict", query.filter.conflict);
   form.set("is_masked", is_masked);
-  form.set("is_open", std::any_of(query.kept.begin(), query.kept.end(),
-                                  [](const auto& one) { return is_folded(one.first); }) ||
-                          std::any_of(query.not_applied.begin(), query.not_applied.end(),
-                                      [](const NotApplied& parameter) { return is_folded(parameter.name); }));
+  form.set("is_open", std::any_of(query.not_applied.begin(), query.not_applied.end(),
+                                  [](const NotApplied& parameter) { return is_folded(parameter.name); }));
   return form;
 }
 

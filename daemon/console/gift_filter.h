@@ -49,8 +49,12 @@ GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool 
                      const FindExternal& find_external);
 
 /// The form's fields with their values, also those that are not applied: {statuses: [{value, text,
-/// selected}], find, ...}. `is_open`: one of the folded fields has a value.
+/// selected}], find, ...}. `is_open`: a folded field has a value that is not applied.
 Data filter_form(const GiftQuery& query, bool is_masked);
+
+/// [{label, value, without}] of the filters that apply: `without` is the URL of the list at `list` without
+/// that one.
+Data filter_chips(const GiftQuery& query, const std::string& list);
 
 /// "Recipient: ada@example.com, Status: Sent", as the form names the fields, and "find" by what it is; empty
 /// without a filter.

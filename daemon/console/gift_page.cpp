@@ -31,6 +31,7 @@ void add_changes(std::vector<TimelineEntry>& timeline, store::Store& store, Tran
     TimelineEntry entry{change.occurred_at, word_text("status_", change.status),
                         texts().text("reported_by", {{"source", change.source}}), change.voiding.has_value()};
     entry.step = step_of(change.status);
+    entry.look = "status_" + std::string(to_word(change.status));
     if (change.voiding)
       entry.detail +=
           "; " + texts().text("voided_by", {{"who", change.voiding->by},
@@ -54,6 +55,7 @@ std::vector<TimelineEntry> timeline_of(store::Store& store, const ConsoleGift& r
   for (const store::GiftAction& action : store.lifecycle.find_actions(id)) {
     timeline.push_back({action.at, word_text("action_", action.kind),
                         joined(action.actor, ": ", masked_text(is_masked, action.comment))});
+    timeline.back().look = "action_" + std::string(to_word(action.kind));
     using Kind = store::GiftActionKind;
     timeline.back().step =
         action.kind == Kind::mail_accepted || action.kind == Kind::mail_undelivered ? 2 : 1;
@@ -63,6 +65,7 @@ std::vector<TimelineEntry> timeline_of(store::Store& store, const ConsoleGift& r
   if (mail && !(is_listed && mail->state == DeliveryState::withdrawn)) {
     timeline.push_back(
         {mail->updated_at, word_text("mail_", mail->state), masked_text(is_masked, mail->last_reply)});
+    timeline.back().look = "mail_" + std::string(to_word(mail->state));
     using State = DeliveryState;
     timeline.back().step = mail->state == State::accepted || mail->state == State::undelivered ? 2 : 1;
   }
@@ -84,10 +87,8 @@ Data summary_of(const PageCall& call, const ConsoleGift& row, const sync::Folded
   const store::RecipientTransaction& transaction = row.gift.transaction;
   const store::GiftRequest& request = row.gift.request;
   Data lines(Data::type::list);
-  const std::string name =
-      transaction.first_name + (transaction.last_name.empty() ? "" : " ") + transaction.last_name;
   add_line(lines, "recipient", transaction.email);
-  add_line(lines, "name", name);
+  add_line(lines, "name", recipient_name(transaction));
   add_line(lines, "phone", transaction.phone);
   add_line(lines, "item", request.item_name);
   add_line(
@@ -108,6 +109,56 @@ Data summary_of(const PageCall& call, const ConsoleGift& row, const sync::Folded
     add_titled_line(lines, std::string(field.title), field_text(value));
   });
   return lines;
+}
+
+/// "Coffee for Maria Santos", or what of it is known.
+std::string title_of(const ConsoleGift& row) {
+  const store::RecipientTransaction& transaction = row.gift.transaction;
+  const std::string name = recipient_name(transaction);
+  const std::string& whom = !name.empty()                ? name
+                            : !transaction.email.empty() ? transaction.email
+                                                         : transaction.phone;
+  const std::string& item = row.gift.request.item_name;
+  if (item.empty() || whom.empty())
+    return texts().text("gift_number", {{"id", std::to_string(transaction.id.value)}});
+  return texts().text("gift_for", {{"item", item}, {"who", whom}});
+}
+
+/// [{text, icon, tint, at, class}] of what the gift goes through: reached steps with their time, a fault in
+/// place of the step that it prevents, else those that may follow, the next one with the time at which the
+/// gift ends.
+Data steps_of(const ConsoleGift& row, const sync::FoldedStatus& now) {
+  Data steps(Data::type::list);
+  const auto add = [&](Status status, bool is_reached, std::optional<UtcMillis> at) {
+    const std::string key = "status_" + std::string(to_word(status));
+    const Data look = badge_data(key);
+    Data step;
+    step.set("text", texts().text(key));
+    step.set("icon", is_reached ? look.get("icon")->string_value() : std::string("none"));
+    step.set("tint", *look.get("tint"));
+    step.set("class", is_reached ? "reached" : "later");
+    if (at && is_reached) step.set("at", time_data(*at));
+    if (at && !is_reached) step.set("until", time_data(*at));
+    steps << step;
+  };
+  const bool is_fault =
+      now.status == Status::undelivered || now.status == Status::expired || now.status == Status::refunded;
+  const bool is_donated = now.status == Status::donated || now.times[Status::donated].has_value();
+  const std::array all{Status::sent, Status::delivered, Status::opened,
+                       is_donated ? Status::donated : Status::redeemed};
+  const UtcMillis sent_at = *row.gift.transaction.times[Status::sent];
+  std::size_t last = 0;  // that was reached
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (now.times[all[i]] || now.status == all[i]) last = i;
+  for (std::size_t i = 0; i <= last; ++i) add(all[i], true, i == 0 ? sent_at : now.times[all[i]]);
+  if (is_fault) {
+    add(now.status, true, now.times[now.status]);
+    return steps;
+  }
+  const auto end = sync::next_end(row.gift, now);
+  for (std::size_t i = last + 1; i < all.size(); ++i)
+    add(all[i], false, i == last + 1 && end ? std::optional(end->at) : std::nullopt);
+  return steps;
 }
 
 /// For who may not see the CRM: a command that only an admin can run is left out.
@@ -184,9 +235,14 @@ http::HttpResponse gift_page(const PageCall& call) {
   const auto mail = call.store().deliveries.find(found->gift.transaction.id);
   Data data;
   const sync::FoldedStatus now = status_of(call.store(), found->gift.transaction);
-  const std::string status(to_word(now.status));
-  data.set("status", texts().text("status_" + status));
-  data.set("status_word", status);
+  data.set("heading", title_of(*found));
+  data.set("number", call.parameter);
+  data.set("sent", time_data(*found->gift.transaction.times[Status::sent]));
+  const store::GiftRequest& request = found->gift.request;
+  set_text(data, "sender", request.sender_name.empty() ? request.sender_email : request.sender_name);
+  set_text(data, "cost", amount_on_page(call, request.costs.total()));
+  data.set("status", badge_data("status_" + std::string(to_word(now.status))));
+  data.set("steps", steps_of(*found, now));
   data.set("follows", now.status != found->gift.transaction.status);
   data.set("conflict", now.has_conflict);
   data.set("summary", summary_of(call, *found, now, mail));

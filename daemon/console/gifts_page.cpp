@@ -7,6 +7,7 @@
 
 #include "daemon/console/access.h"
 #include "daemon/console/console_sign_in.h"
+#include "daemon/console/gift_actions.h"
 #include "daemon/console/gift_filter.h"
 #include "daemon/console/pages.h"
 #include "platform/text.h"
@@ -48,22 +49,24 @@ UtcMillis since_of(const store::RecipientTransaction& transaction) {
 }
 
 Data row_data(const PageCall& call, const ConsoleGift& row) {
-  const store::Gift& gift = row.gift;
-  const std::string status(to_word(gift.transaction.status));
+  const store::RecipientTransaction& transaction = row.gift.transaction;
+  const store::GiftRequest& request = row.gift.request;
   Data made;
-  made.set("id", std::to_string(gift.transaction.id.value));
-  made.set("url", call.url().base + "/gifts/" + std::to_string(gift.transaction.id.value));
-  made.set("sent", time_data(*gift.transaction.times[Status::sent]));
+  made.set("id", std::to_string(transaction.id.value));
+  made.set("url", call.url().base + "/gifts/" + std::to_string(transaction.id.value));
+  made.set("sent", time_data(*transaction.times[Status::sent]));
+  if (const std::string name = recipient_name(transaction); name != masked_text(true, name))
+    set_text(made, "name", name);
   set_address(made, "recipient", recipient_of(row));
-  set_text(made, "item", gift.request.item_name);
-  set_address(made, "sender", gift.request.sender_email);
-  made.set("status", texts().text("status_" + status));
-  made.set("status_word", status);
-  made.set("since", time_data(since_of(gift.transaction)));
-  made.set("conflict", gift.transaction.has_conflict);
+  set_text(made, "item", request.item_name);
+  set_text(made, "campaign", request.utm_campaign_id.value_or(""));
+  set_address(made, "sender", request.sender_name.empty() ? request.sender_email : request.sender_name);
+  made.set("status", badge_data("status_" + std::string(to_word(transaction.status))));
+  made.set("since", time_data(since_of(transaction)));
+  made.set("conflict", transaction.has_conflict);
   made.set("linked", linked_to(row));
-  made.set("crm", texts().text(crm_key(row)));
-  made.set("cost", amount_on_page(call, gift.request.costs.total()));
+  made.set("crm", badge_data(crm_key(row)));
+  made.set("cost", amount_on_page(call, request.costs.total()));
   return made;
 }
 
@@ -164,6 +167,12 @@ std::string whose_gifts(const PageCall& call, bool is_whole) {
   return call.viewer().account && is_whole ? whose + " " + texts().text("gifts_of_account_none") : whose;
 }
 
+/// "R-4", as the search field of every page takes it.
+bool is_request_number(const std::string& text) {
+  return ascii_lower(text).starts_with("r-") &&
+         parse_number<std::int64_t>(std::string_view(text).substr(2)).has_value();
+}
+
 http::HttpResponse gifts_csv(const PageCall& call, const store::ConsoleGiftFilter& filter) {
   const auto reader = std::make_shared<CsvReader>(
       CsvReader{call.store().console_gifts, call.viewer(), filter, session_check(call), currency_of(call)});
@@ -178,6 +187,9 @@ http::HttpResponse gifts_csv(const PageCall& call, const store::ConsoleGiftFilte
 }  // namespace
 
 http::HttpResponse gifts_page(const PageCall& call) {
+  const std::string typed(trimmed(field(call.query, "find")));
+  if (call.query.size() == 1 && uses_request_records(call) && is_request_number(typed))
+    return redirect(url_of(call, "/requests") + "?" + query_of({{"find", typed}}));
   GiftQuery query = gift_query(call.query, call.viewer().is_masked(), [&](const std::string& text) {
     std::vector<TransactionId> ids;
     for (const auto& one : call.store().external_ids.find(text)) ids.push_back(one.transaction);
@@ -205,6 +217,7 @@ http::HttpResponse gifts_page(const PageCall& call) {
   set_text(data, "whose", whose_gifts(call, !found.searched_back_to && !query.before));
   data.set("decides", may(call.viewer().roles, Permission::decide_requests));
   data.set("form", filter_form(query, call.viewer().is_masked()));
+  data.set("chips", filter_chips(query, list));
   auto address = query.kept;
   if (query.before) data.set("newest", list + "?" + query_of(address));
   address["format"] = "csv";

@@ -66,14 +66,10 @@ Data row_data(const PageCall& call, const store::HeldGiftRequest& held) {
   return row;
 }
 
-Data summary_of(const PageCall& call, const HeldReview& review) {
+Data summary_of(const HeldReview& review) {
   const store::HeldGiftRequest& held = review.held;
   Data lines(Data::type::list);
-  add_line(lines, "held_account", review.account ? review.account->email : "");
   add_line(lines, "held_key", held.credential_prefix);
-  add_line(lines, "item", review.item ? review.item->name : std::to_string(held.gift.value));
-  add_line(lines, "held_gifts", std::to_string(held.gifts));
-  add_line(lines, "held_amount", amount_text(call, review.amount));
   add_line(lines, "held_delivery", texts().text(held.mode == SendMode::email ? "held_email" : "held_urls"));
   add_line(lines, "campaign", review.utm_campaign_id.value_or(""));
   add_time(lines, "held_since", held.held_at);
@@ -95,8 +91,10 @@ Data recipients_data(const HeldReview& review) {
 void add_form(Data& data, const PageCall& call, const HeldReview& review, const std::string& name,
               const std::string& note) {
   Data form = form_data(call, path_of(review.held) + "/" + name);
+  form.set("version_name", "version");
   form.set("version", review.version);
   form.set("note", note);
+  form.set("has_note", !note.empty());
   data.set(name, form);
   data.set("may_decide", true);
 }
@@ -136,8 +134,14 @@ http::HttpResponse show(const PageCall& call, const HeldReview& review, bool is_
                         const std::string& note = {}) {
   Data data;
   data.set("state", sync::describe_state(review.held));
+  data.set("waits", review.held.state == HeldState::held);
+  data.set("number", std::to_string(review.held.id.value));
+  data.set("gifts", std::to_string(review.held.gifts));
+  data.set("item", review.item ? review.item->name : std::to_string(review.held.gift.value));
+  data.set("who", review.account ? review.account->email : "");
+  data.set("amount", amount_text(call, review.amount));
   data.set("is_changed", is_changed);
-  data.set("summary", summary_of(call, review));
+  data.set("summary", summary_of(review));
   set_list(data, "reasons", reasons_data(review.reasons, review.recipients));
   set_list(data, "faults", reasons_data(review.faults, review.recipients));
   set_list(data, "notes", reasons_data(review.notes, review.recipients));

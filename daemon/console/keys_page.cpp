@@ -89,7 +89,6 @@ Data card_data(const PageCall& call, const Credential& key, bool may_change) {
   set_text(card, "name", key.name);
   Data lines(Data::type::list);
   add_line(lines, "key_account", key.owner);
-  add_line(lines, "state", word_text("key_is_", sync::state_of(key, call.now)));
   add_time(lines, "key_paused_at", key.paused_at);
   if (key.paused_at) add_line(lines, "reason", shown_text(call.viewer(), key.pause_reason));
   add_line(lines, "key_scopes", to_words(key.scopes));
@@ -99,6 +98,7 @@ Data card_data(const PageCall& call, const Credential& key, bool may_change) {
   else
     add_line(lines, "key_last_used", texts().text("key_never"));
   add_time(lines, "key_ends", key.revoked_at ? key.revoked_at : key.expires_at);
+  card.set("state", badge_data("key_is_" + std::string(to_word(sync::state_of(key, call.now)))));
   card.set("facts", lines);
   card.set("gifts", call.url().base + "/gifts?" + query_of({{"key", key.prefix}}));
   if (may(call.viewer().roles, Permission::cancel_many) && sees_installation(call.viewer()))

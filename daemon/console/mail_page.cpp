@@ -1,6 +1,7 @@
 // The mail outbox: what pauses it, what waits, and the mails of one state (CON-32).
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 
 #include "daemon/console/access.h"
@@ -94,9 +95,9 @@ std::vector<DeliveryState> states_of(const std::string& list) {
   return states;
 }
 
-/// The pauses and counts are those of all organizations. Returns whether there is a pause, or a mail that
-/// waits.
-bool add_queue(Data& data, const PageCall& call) {
+/// The pauses and `counts`, by the words of the states, are those of all organizations. Returns whether there
+/// is a pause, or a mail that waits.
+bool add_queue(Data& data, const PageCall& call, std::map<std::string, std::string>& counts) {
   const auto breakers = call.store().deliveries.breakers();
   bool waits = !breakers.empty();
   if (const auto pause = call.store().mail_pauses.state().pause) {
@@ -115,21 +116,37 @@ bool add_queue(Data& data, const PageCall& call) {
     return pause;
   };
   data.set("pauses", list_of(breakers, pause_data));
-  Data counts(Data::type::list);
   for (const auto& [state, count] : call.store().deliveries.count_by_state()) {
     waits = waits || (state == DeliveryState::queued && count > 0);
-    Data one;
-    one.set("label", word_text("mail_", state));
-    one.set("value", count > store::kMaxCounted
-                         ? texts().text("more_than", {{"count", std::to_string(store::kMaxCounted)}})
-                         : std::to_string(count));
-    one.set("list", call.url().base + "/mail?" + query_of({{"state", std::string(to_word(state))}}));
-    counts << one;
+    counts[std::string(to_word(state))] =
+        count > store::kMaxCounted
+            ? texts().text("more_than", {{"count", std::to_string(store::kMaxCounted)}})
+            : std::to_string(count);
   }
-  add_time(counts, "oldest_due", call.store().deliveries.oldest_due(call.now));
-  data.set("counts", counts);
+  if (const auto oldest = call.store().deliveries.oldest_due(call.now))
+    data.set("oldest", time_data(*oldest));
   data.set("has_queue", true);
   return waits;
+}
+
+/// The states as tabs, those that need attention first: {url, text, current, count}; of what is accepted, and
+/// of none, without a count.
+Data tabs_of(const PageCall& call, const std::string& list,
+             const std::map<std::string, std::string>& counts) {
+  Data tabs(Data::type::list);
+  const auto add = [&](const std::string& word, const std::string& text) {
+    Data tab;
+    tab.set("url", call.url().base + "/mail?" + query_of({{"state", word}}));
+    tab.set("text", text);
+    tab.set("current", word == list);
+    const std::string count = field(counts, word);
+    if (count != "0" && word != to_word(DeliveryState::accepted)) set_text(tab, "count", count);
+    tabs << tab;
+  };
+  for (const DeliveryState state : kListedStates)
+    add(std::string(to_word(state)), word_text("mail_is_", state));
+  add(std::string(kAll), texts().text("mail_all"));
+  return tabs;
 }
 
 void add_button(Data& buttons, const PageCall& call, const ListedMail& mail, const std::string& action) {
@@ -142,7 +159,9 @@ void add_button(Data& buttons, const PageCall& call, const ListedMail& mail, con
 Data row_data(const PageCall& call, const ListedMail& mail) {
   const DeliveryState state = mail.state;
   Data row;
-  row.set("state", word_text("mail_", state));
+  const bool is_deferred =
+      state == DeliveryState::queued && mail.next_attempt_at > call.now && mail.attempts > 0;
+  row.set("state", badge_data(is_deferred ? "mail_is_deferred" : "mail_is_" + std::string(to_word(state))));
   if (!mail.withdrawn_by.empty())
     row.set("withdrawn_by", texts().text("sent_by", {{"who", mail.withdrawn_by}}));
   const bool is_gifts = is_of_gift(mail.kind);
@@ -221,17 +240,14 @@ http::HttpResponse mail_page(const PageCall& call) {
   Data data;
   set_not_applied(data, faults,
                   call.url().base + (field(call.query, "state") == list ? "/mail?state=" + list : "/mail"));
+  std::map<std::string, std::string> counts;
   if (sees_installation(call.viewer())) {
-    const bool waits = add_queue(data, call);
+    const bool waits = add_queue(data, call, counts);
     if (waits && may(call.viewer().roles, Permission::operate))
       data.set("retry", form_data(call, "/mail/retry"));
   }
-  Data states(Data::type::list);
-  states << option_data(std::string(kAll), texts().text("mail_all"), list == kAll);
-  for (const DeliveryState kListedState : kListedStates)
-    states << option_data(std::string(to_word(kListedState)), word_text("mail_", kListedState),
-                          list == to_word(kListedState));
-  data.set("states", states);
+  data.set("tabs", tabs_of(call, list, counts));
+  data.set("acts", may(call.viewer().roles, Permission::operate));
   set_list(data, "rows", list_of(found.mails, [&](const ListedMail& mail) { return row_data(call, mail); }));
   data.set("list", texts().text("mail_" + list));
   data.set("all", list == kAll);

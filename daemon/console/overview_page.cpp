@@ -149,7 +149,8 @@ Data health_data(const std::string& base, const std::vector<HealthLine>& lines) 
     data.set("part", texts().text("part_" + std::string(line.part)));
     data.set("good", line.is_good);
     const std::string_view verdict = line.is_good ? "health_good" : "health_bad";
-    data.set("word", texts().text(line.word.empty() ? verdict : line.word));
+    const Data look = badge_data(line.word.empty() ? verdict : line.word);
+    for (const char* name : {"word", "tint", "icon"}) data.set(name, *look.get(name));
     data.set("text", line.text);
     if (!line.page.empty()) data.set("page", base + line.page);
     if (!line.list.empty()) data.set("list", base + line.list);
@@ -162,44 +163,55 @@ Data health_data(const std::string& base, const std::vector<HealthLine>& lines) 
 void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
                  const sync::AttentionFacts* installation) {
   Data list(Data::type::list);
-  const auto add = [&](const std::string& url, std::string_view key, std::int64_t count, bool is_cut = false,
+  struct Kind {
+    std::string_view key;  ///< of its text
+    const char* icon;
+    const char* tint;
+  };
+  const auto add = [&](const std::string& url, const Kind& kind, std::int64_t count, bool is_cut = false,
                        const std::string& name = "") {
     if (count == 0) return;
     const std::string number = sync::count_text(count);
     Data one;
     one.set("url", url);
-    one.set("text",
-            texts().text(key, {{"count", is_cut ? texts().text("more_than", {{"count", number}}) : number},
-                               {"name", name}}));
+    one.set("icon", kind.icon);
+    one.set("tint", kind.tint);
+    one.set("text", texts().text(kind.key, {{"name", name}}));
+    one.set("count", is_cut ? texts().text("more_than", {{"count", number}}) : number);
     list << one;
   };
   const WaitingRequests requests = requests_to_decide(call);
   add(url_of(call, requests.numbers.size() == 1 ? path_of_request(requests.numbers.front()) : "/requests"),
-      "requests_wait", static_cast<std::int64_t>(requests.numbers.size()), requests.is_cut);
+      {"requests_wait", "stamp", "warn"}, static_cast<std::int64_t>(requests.numbers.size()),
+      requests.is_cut);
   if (may(call.viewer().roles, Permission::decide_requests)) {
     const auto held = call.store().held.list(waiting_held_requests(call), {}, kPageRows + 1);
     const bool is_cut = held.size() > kPageRows;
     add(url_of(call, held.size() == 1 ? "/held/" + std::to_string(held.front().id.value) : "/held"),
-        "held_requests_wait", static_cast<std::int64_t>(is_cut ? kPageRows : held.size()), is_cut);
+        {"held_requests_wait", "pause", "warn"}, static_cast<std::int64_t>(is_cut ? kPageRows : held.size()),
+        is_cut);
   }
   if (may(call.viewer().roles, Permission::act_on_gifts))
-    add(call.url().base + "/gifts?undelivered_days=" + std::to_string(kUndeliveredDays), "undelivered_wait",
+    add(call.url().base + "/gifts?undelivered_days=" + std::to_string(kUndeliveredDays),
+        {"undelivered_wait", "cross", "bad"},
         call.store().console_gifts.count_undelivered(call.viewer(),
                                                      call.now - kUndeliveredDays * kDayMillis));
   const bool operates = may(call.viewer().roles, Permission::operate);
   if (operates || may(call.viewer().roles, Permission::decide_requests))
-    add(call.url().base + "/requests?state=failed", "failed_requests_wait",
+    add(call.url().base + "/requests?state=failed", {"failed_requests_wait", "tri", "bad"},
         static_cast<std::int64_t>(count_failed_requests(call)));
   if (operates) {
     if (installation) {
-      add(call.url().base + "/mail?state=held", "held_mails_wait", installation->held_mails);
+      add(call.url().base + "/mail?state=held", {"held_mails_wait", "mail", "warn"},
+          installation->held_mails);
       for (const store::SourceSummary& source : installation->sources)
-        add(url_of(call, "/sources/" + source.name), "quarantined_wait", source.quarantined, false,
-            source.name);
+        add(url_of(call, "/sources/" + source.name), {"quarantined_wait", "pulse", "warn"},
+            source.quarantined, false, source.name);
     }
   }
   if (may(call.viewer().roles, Permission::act_on_crm))
-    add(call.url().base + "/crm", "failures_wait", static_cast<std::int64_t>(failure_classes));
+    add(call.url().base + "/crm", {"failures_wait", "cloud", "bad"},
+        static_cast<std::int64_t>(failure_classes));
   set_list(data, "waiting", list);
 }
 

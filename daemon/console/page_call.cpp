@@ -6,10 +6,12 @@
 #include "daemon/console/access.h"
 #include "daemon/console/console.h"
 #include "daemon/http/json_request.h"
+#include "daemon/identity/sign_in_pages.h"
 #include "platform/digest.h"
 #include "platform/http_client.h"
 #include "platform/ip_address.h"
 #include "platform/text.h"
+#include "sync/gift/lifecycle.h"
 
 namespace giftsync::console {
 namespace {
@@ -23,6 +25,11 @@ constexpr std::int64_t kReturnSeconds = 600;
 constexpr const char* kTests = "tests";
 constexpr const char* kOn = "on";
 constexpr std::int64_t kTestsSeconds = 8 * 3600;
+
+/// The cookie with the zone in which pages show times.
+constexpr const char* kZone = "zone";
+constexpr const char* kUtc = "UTC";
+constexpr std::int64_t kZoneSeconds = 365 * 24 * 3600;
 
 /// The notices that say what was done; the others warn.
 constexpr std::string_view kDone[] = {
@@ -73,32 +80,124 @@ http::HttpResponse switch_test_gifts(const PageCall& call) {
                            set_short_cookie(call.url(), kTests, shows ? kOn : "", shows ? kTestsSeconds : 0));
 }
 
+std::string zone_of(const http::HttpRequest& request, const ConsoleUrl& url) {
+  const auto cookie = http::cookie_of(request, short_cookie_name(url, kZone));
+  return cookie && sync::is_time_zone(*cookie) ? *cookie : kUtc;
+}
+
+http::HttpResponse switch_zone(const PageCall& call) {
+  const std::string zone(trimmed(field(call.form, "zone")));
+  // The page is in no field of the form: every page would repeat its URL.
+  const std::string from = call.request.header("Referer").value_or("");
+  const std::size_t path = from.find('/', std::min(from.find("://"), from.size()) + 3);
+  const std::string page =
+      identity::safe_return_path(call.url().base, path == std::string::npos ? "" : from.substr(path));
+  if (!sync::is_time_zone(zone)) return redirect_with_notice(call, "/", "zone_unknown");
+  return http::with_header(
+      redirect(page), "Set-Cookie",
+      set_short_cookie(call.url(), kZone, zone == kUtc ? "" : zone, zone == kUtc ? 0 : kZoneSeconds));
+}
+
 std::string token_of(const PageCall& call, const std::string& path) {
   return form_token(call.by->session.form_secret, path);
 }
 
-std::optional<Data> frame_user(const PageCall& call) {
+namespace {
+
+/// A page in the navigation.
+struct NavigationLink {
+  std::string_view group;  ///< the key of its heading; empty: none
+  std::string_view path;   ///< below the console's root, which is the section of PageFrame
+  std::string_view text;   ///< the key of its text
+  std::string_view icon;
+  bool (*is_seen)(const store::Viewer& viewer);
+};
+
+bool always(const store::Viewer&) {
+  return true;
+}
+template <Permission permission>
+bool permits(const store::Viewer& viewer) {
+  return may(viewer.roles, permission);
+}
+template <Permission permission>
+bool permits_installation(const store::Viewer& viewer) {
+  return may(viewer.roles, permission) && sees_installation(viewer);
+}
+bool sees_matching(const store::Viewer& viewer) {
+  return may(viewer.roles, Permission::see_crm) && !viewer.organization && !viewer.is_masked();
+}
+
+using P = Permission;
+
+// A further page is one line here. A group without a page for the viewer is left out.
+constexpr NavigationLink kNavigation[] = {
+    {"", "", "overview", "home", always},
+    {"nav_gifting", "gifts", "gifts", "gift", always},
+    {"nav_gifting", "requests", "requests", "stamp", always},
+    {"nav_gifting", "held", "held", "pause", permits<P::see_held>},
+    {"nav_delivery", "mail", "mail", "mail", permits<P::see_operations>},
+    {"nav_delivery", "sources", "part_sources", "pulse", permits_installation<P::see_operations>},
+    {"nav_delivery", "sending", "sending", "gauge", permits<P::see_operations>},
+    {"nav_delivery", "do-not-send", "do_not_send", "ban", permits_installation<P::see_operations>},
+    {"nav_delivery", "webhooks", "part_webhooks", "out", permits<P::see_webhooks>},
+    {"nav_crm", "crm", "nav_sync", "cloud", permits<P::see_crm>},
+    {"nav_crm", "match", "nav_matching", "link", sees_matching},
+    {"nav_administration", "users", "users", "users", permits<P::see_users>},
+    {"nav_administration", "keys", "keys", "key", permits<P::see_keys>},
+    {"nav_administration", "person", "person", "person", permits_installation<P::manage_people>},
+    {"nav_administration", "connections", "nav_sign_in", "lock", permits_installation<P::see_settings>},
+    {"nav_administration", "settings", "settings", "sliders", permits_installation<P::see_settings>},
+    {"nav_administration", "audit", "audit", "list", always},
+};
+
+/// [{group, links: [{url, text, icon, current}]}]
+Data navigation(const PageCall& call, std::string_view section, bool is_sub_page) {
+  Data groups(Data::type::list);
+  for (const NavigationLink* link = std::begin(kNavigation); link != std::end(kNavigation);) {
+    const std::string_view group = link->group;
+    Data links(Data::type::list);
+    for (; link != std::end(kNavigation) && link->group == group; ++link) {
+      if (!link->is_seen(call.viewer())) continue;
+      Data one;
+      one.set("url", call.url().base + "/" + std::string(link->path));
+      one.set("text", texts().text(link->text));
+      one.set("icon", std::string(link->icon));
+      if (section == (link->path.empty() ? "overview" : link->path))
+        one.set("current", is_sub_page ? "true" : "page");
+      links << one;
+    }
+    if (!links.is_non_empty_list()) continue;
+    Data made;
+    if (!group.empty()) made.set("group", texts().text(group));
+    made.set("links", links);
+    groups << made;
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::optional<Data> frame_user(const PageCall& call, std::string_view section, bool is_sub_page) {
   if (!call.by) return std::nullopt;
   const store::ConsoleUser& user = call.by->user;
-  const store::Viewer& viewer = call.viewer();
-  const bool sees_crm = may(viewer.roles, Permission::see_crm);
+  const store::ConsoleSession& session = call.by->session;
+  const std::int64_t idle_seconds = call.console.options.settings.idle_minutes * 60;
+  const UtcMillis end = std::min(session.expires_at, call.now + idle_seconds * kSecondMillis);
   Data shown;
   shown.set("name", user.name.empty() ? user.email : user.name);
+  shown.set("email", user.email);
+  shown.set("groups", navigation(call, section, is_sub_page));
+  shown.set("find_what", texts().text(call.viewer().is_masked() ? "find_masked" : "find_all"));
   shown.set("token", token_of(call, "/sign-out"));
-  shown.set("break_glass", call.by->session.is_break_glass());
-  shown.set("shows_tests", viewer.test);
+  if (session.is_break_glass()) shown.set("link_ends", time_data(session.expires_at));
+  shown.set("shows_tests", call.viewer().test);
   shown.set("test_token", token_of(call, "/test-gifts"));
-  shown.set("idle_seconds", std::to_string(call.console.options.settings.idle_minutes * 60));
-  shown.set("sees_users", may(viewer.roles, Permission::see_users));
-  shown.set("sees_keys", may(viewer.roles, Permission::see_keys));
-  shown.set("sees_webhooks", may(viewer.roles, Permission::see_webhooks));
-  shown.set("sees_person", may(viewer.roles, Permission::manage_people) && sees_installation(viewer));
-  shown.set("sees_operations", may(viewer.roles, Permission::see_operations));
-  shown.set("sees_sources", may(viewer.roles, Permission::see_operations) && sees_installation(viewer));
-  shown.set("sees_settings", may(viewer.roles, Permission::see_settings) && sees_installation(viewer));
-  shown.set("sees_held", may(viewer.roles, Permission::see_held));
-  shown.set("sees_crm", sees_crm);
-  shown.set("sees_match", sees_crm && !viewer.organization && !viewer.is_masked());
+  shown.set("zone_token", token_of(call, "/time-zone"));
+  shown.set("is_utc", shown_zone() == kUtc);
+  shown.set("idle_seconds", std::to_string(idle_seconds));
+  shown.set("session_ends", texts().text("session_ends", {{"time", minute(end)}}));
+  shown.set("foot", texts().text("foot", {{"zone", shown_zone()}, {"time", clock_text(call.now)}}));
   return shown;
 }
 
@@ -106,12 +205,18 @@ http::HttpResponse page(const PageCall& call, std::string_view name, const std::
   const std::string notice = notice_text(call);
   const std::string path = call.request.path.substr(kConsolePath.size() + 1);
   const std::size_t end = path.find('/');
-  http::HttpResponse made =
-      render(call.url(),
-             {name, title, frame_user(call), 200, notice, path.empty() ? "overview" : path.substr(0, end),
-              end != std::string::npos,
-              std::find(std::begin(kDone), std::end(kDone), field(call.query, "notice")) != std::end(kDone)},
-             std::move(data));
+  const std::string section = path.empty() ? "overview" : path.substr(0, end);
+  const bool is_sub_page = end != std::string::npos;
+  const bool is_done =
+      std::find(std::begin(kDone), std::end(kDone), field(call.query, "notice")) != std::end(kDone);
+  http::HttpResponse made = render(call.url(),
+                                   {.page = name,
+                                    .title = title,
+                                    .user = frame_user(call, section, is_sub_page),
+                                    .notice = notice,
+                                    .is_done = is_done,
+                                    .find = section == "gifts" ? field(call.query, "find") : ""},
+                                   std::move(data));
   if (!notice.empty()) made.headers.emplace_back("Set-Cookie", set_short_cookie(call.url(), kNotice, "", 0));
   return made;
 }
@@ -228,8 +333,8 @@ Data failure_data(const PageCall& call, const store::CrmFailureClass& failures, 
   row.set("count", std::to_string(failures.gifts));
   row.set("id", std::to_string(failures.last.value));
   const bool is_dated = failures.first_failing_since > UtcMillis();
-  if (is_dated) row.set("first", exact_time_data(failures.first_failing_since));
-  if (is_dated) row.set("last", exact_time_data(failures.last_failing_since));
+  if (is_dated) row.set("first", time_data(failures.first_failing_since));
+  if (is_dated) row.set("last", time_data(failures.last_failing_since));
   row.set("is_new", is_dated && failures.first_failing_since >= call.now - kDayMillis);
   if (!call.viewer().is_masked())
     row.set("list",

@@ -132,6 +132,9 @@ struct PageCall {
 /// Whether this browser shows test gifts, and the post of the frame that switches it (CON-70).
 bool shows_test_gifts(const PageCall& call);
 http::HttpResponse switch_test_gifts(const PageCall& call);
+/// The zone that the browser's cookie names, else UTC; and the post of the frame that sets it (CON-42).
+std::string zone_of(const http::HttpRequest& request, const ConsoleUrl& url);
+http::HttpResponse switch_zone(const PageCall& call);
 /// The page's template with its data in the frame of who is signed in.
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data);
 http::HttpResponse not_found(const PageCall& call);
@@ -152,8 +155,10 @@ Data new_proof_data(const PageCall& call, const std::string& path,
                     const std::map<std::string, std::string>& query = {});
 /// 403 for a post without a new proof, with the way back to its page, by link too.
 http::HttpResponse new_proof_needed(const PageCall& call);
-/// The user as the frame shows it, {name, token, idle_seconds, sees_...}; nothing without a session.
-std::optional<Data> frame_user(const PageCall& call);
+/// The user as the frame shows it, {name, email, token, groups: [{group, links}], link_ends, foot, ...};
+/// nothing without a session. `section`: the first segment of the page's path, "overview" for the first page;
+/// `is_sub_page`: below the section's own page.
+std::optional<Data> frame_user(const PageCall& call, std::string_view section = {}, bool is_sub_page = false);
 /// An audit event of this request about an object, such as "gift" "17": when, who, from where (CON-8). Of the
 /// user's organization, until the caller sets that of the object.
 store::AuditEvent event_of(const PageCall& call, const std::string& action, const std::string& kind,

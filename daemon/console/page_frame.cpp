@@ -1,5 +1,7 @@
 #include "daemon/console/page_frame.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
@@ -10,6 +12,7 @@
 #include "platform/digest.h"
 #include "platform/http_client.h"
 #include "platform/text.h"
+#include "sync/gift/lifecycle.h"
 
 namespace giftsync::console {
 
@@ -137,20 +140,74 @@ constexpr std::pair<const char*, const char*> kHeaders[] = {
     {"X-Frame-Options", "DENY"},
     {"X-Robots-Tag", "noindex, nofollow"}};
 
+std::string_view embedded_file(const std::string& name) {
+  for (const auto& [file, content] : embedded::giftsync_daemon_console_files)
+    if (file == name) return content;
+  throw std::logic_error("there is no " + name);
+}
+
+/// The template with each {{>part}} replaced by the part's file.
+std::string with_parts(std::string text) {
+  constexpr std::string_view kBegin = "{{>";
+  for (std::size_t at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at)) {
+    const std::size_t end = text.find("}}", at);
+    const std::string part = text.substr(at + kBegin.size(), end - at - kBegin.size());
+    text.replace(at, end + 2 - at, embedded_file("web/console/parts/" + part + ".html.mustache"));
+  }
+  return text;
+}
+
+struct PageTemplate {
+  Template parsed;
+  bool has_title = false;  ///< an <h1> of its own
+  bool has_card = false;   ///< a card of its own, so without a session the frame writes none
+};
+
 /// Parsed once on each thread: rendering uses members of a kainjow template, so threads cannot share one.
-Template& template_of(std::string_view page) {
-  thread_local std::map<std::string, Template, std::less<>> parsed;
+PageTemplate& template_of(std::string_view page) {
+  thread_local std::map<std::string, PageTemplate, std::less<>> parsed;
   const auto known = parsed.find(page);
   if (known != parsed.end()) return known->second;
   const std::string name = "web/console/" + std::string(page) + ".html.mustache";
-  for (const auto& [file, content] : embedded::giftsync_daemon_console_files) {
-    if (file != name) continue;
-    Template& made = parsed.emplace(page, Template{std::string(content)}).first->second;
-    if (!made.is_valid()) throw std::logic_error(name + ": " + made.error_message());
-    made.set_custom_escape([](const std::string& text) { return content::html_escaped(text); });
-    return made;
+  const std::string text = with_parts(std::string(embedded_file(name)));
+  PageTemplate made{.parsed = Template{text},
+                    .has_title = text.find("<h1") != std::string::npos,
+                    .has_card = text.find("<section class=\"card\"") != std::string::npos};
+  if (!made.parsed.is_valid()) throw std::logic_error(name + ": " + made.parsed.error_message());
+  made.parsed.set_custom_escape([](const std::string& value) { return content::html_escaped(value); });
+  return parsed.emplace(page, std::move(made)).first->second;
+}
+
+/// The symbols of web/console/icons.svg by their ids: "i-eye".
+const std::map<std::string_view, std::string_view>& symbols() {
+  static const std::map<std::string_view, std::string_view> all = [] {
+    constexpr std::string_view kBegin = "<symbol id=\"";
+    constexpr std::string_view kEnd = "</symbol>";
+    std::map<std::string_view, std::string_view> found;
+    const std::string_view text = embedded_file("web/console/icons.svg");
+    for (std::size_t at = text.find(kBegin); at != std::string_view::npos; at = text.find(kBegin, at + 1)) {
+      const std::size_t id = at + kBegin.size();
+      found[text.substr(id, text.find('"', id) - id)] =
+          text.substr(at, text.find(kEnd, at) + kEnd.size() - at);
+    }
+    return found;
+  }();
+  return all;
+}
+
+/// The drawings that the page uses, each once, in front of its end. Texts of others cannot name one: their
+/// "<" is escaped.
+void add_symbols(std::string& body) {
+  constexpr std::string_view kUse = "<use href=\"#";
+  std::map<std::string_view, std::string_view> used;
+  for (std::size_t at = body.find(kUse); at != std::string::npos; at = body.find(kUse, at + 1)) {
+    const std::size_t id = at + kUse.size();
+    const auto symbol = symbols().find(std::string_view(body).substr(id, body.find('"', id) - id));
+    if (symbol != symbols().end()) used.insert(*symbol);
   }
-  throw std::logic_error("there is no " + name);
+  std::string drawn = "<svg hidden>";
+  for (const auto& [id, symbol] : used) drawn += symbol;
+  body.insert(body.rfind("</body>"), drawn + "</svg>\n");
 }
 
 const Data& text_data() {
@@ -160,11 +217,6 @@ const Data& text_data() {
     return all;
   }();
   return data;
-}
-
-/// "2026-11-21 12:31:07"
-std::string exact_text(UtcMillis time) {
-  return to_rfc3339(time).substr(0, 19).replace(10, 1, " ");
 }
 
 }  // namespace
@@ -182,7 +234,11 @@ void add_page_headers(http::HttpResponse& response) {
 http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data data) {
   data.set("t", text_data());
   data.set("base", url.base);
-  const std::string content = template_of(frame.page).render(data);
+  data.set("title", frame.title);
+  set_text(data, "notice", frame.notice);
+  data.set("is_done", frame.is_done);
+  PageTemplate& page = template_of(frame.page);
+  const std::string content = page.parsed.render(data);
   Data outer;
   outer.set("t", text_data());
   outer.set("base", url.base);
@@ -191,13 +247,17 @@ http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data da
   outer.set("script", script_path());
   outer.set("icon", icon_path());
   outer.set("content", content);
-  outer.set("on_" + frame.section, std::string(frame.is_sub_page ? "true" : "page"));
+  outer.set("has_title", page.has_title);
+  outer.set("has_card", page.has_card);
+  outer.set("find", frame.find);
+  outer.set("has_bar", content.find("bar-bottom") != std::string::npos);
   if (frame.user) outer.set("user", *frame.user);
   set_text(outer, "notice", frame.notice);
   outer.set("is_done", frame.is_done);
   http::HttpResponse response;
   response.status = frame.status;
-  response.body = template_of("frame").render(outer);
+  response.body = template_of("frame").parsed.render(outer);
+  add_symbols(response.body);
   response.headers = {{"Content-Type", "text/html; charset=utf-8"}, {"Content-Language", texts().language()}};
   add_page_headers(response);
   return response;
@@ -278,6 +338,123 @@ std::string failure_class_number(const std::string& error) {
   return sha256_hex(kept).substr(0, 6);
 }
 
+namespace {
+
+/// How a state looks; `key` is that of its text.
+struct StateLook {
+  std::string_view key;
+  const char* tint;
+  const char* icon;
+};
+
+constexpr StateLook kStateLooks[] = {
+    {"status_sent", "neutral", "plane"},
+    {"status_delivered", "info", "tray"},
+    {"status_opened", "opened", "eye"},
+    {"status_redeemed", "good", "done"},
+    {"status_donated", "gift", "heart"},
+    {"status_expired", "warn", "clock"},
+    {"status_undelivered", "bad", "cross"},
+    {"status_refunded", "off", "undo"},
+    {"crm_written", "plain", "check"},
+    {"crm_waiting", "plain", "clock"},
+    {"crm_none", "plain", "none"},
+    {"crm_failing", "warn", "again"},
+    {"crm_rejected", "bad", "tri"},
+    {"crm_unmatched", "off", "none"},
+    {"crm_needs_relink", "warn", "broken"},
+    {"crm_skipped", "off", "minus"},
+    {"crm_deleted", "off", "bin"},
+    {"request_pending", "warn", "clock"},
+    {"request_approved", "good", "check"},
+    {"request_claimed", "info", "plane"},
+    {"request_sent", "good", "done"},
+    {"request_not_sent", "bad", "tri"},
+    {"request_withdrawn", "warn", "pencil"},
+    {"request_rejected", "bad", "cross"},
+    {"mail_is_queued", "neutral", "clock"},
+    {"mail_is_sending", "info", "plane"},
+    {"mail_is_accepted", "plain", "check"},
+    {"mail_is_deferred", "warn", "again"},
+    {"mail_is_uncertain", "warn", "ask"},
+    {"mail_is_held", "warn", "pause"},
+    {"mail_is_undelivered", "bad", "cross"},
+    {"mail_is_withdrawn", "off", "minus"},
+    {"mail_queued", "plain", "clock"},
+    {"mail_sending", "plain", "plane"},
+    {"mail_accepted", "plain", "mail"},
+    {"mail_uncertain", "warn", "ask"},
+    {"mail_held", "warn", "pause"},
+    {"mail_undelivered", "bad", "cross"},
+    {"mail_withdrawn", "off", "minus"},
+    {"action_resent", "neutral", "plane"},
+    {"action_reminded", "plain", "bell"},
+    {"action_cancelled", "off", "undo"},
+    {"action_extended", "neutral", "clock"},
+    {"action_linked", "neutral", "link"},
+    {"action_mail_released", "neutral", "plane"},
+    {"action_mail_withdrawn", "off", "minus"},
+    {"action_mail_retried", "neutral", "again"},
+    {"action_mail_accepted", "plain", "mail"},
+    {"action_mail_undelivered", "bad", "cross"},
+    {"action_mail_uncertain", "warn", "ask"},
+    {"action_mail_held", "warn", "pause"},
+    {"action_mail_deferred", "warn", "again"},
+    {"request_edited", "neutral", "pencil"},
+    {"request_failed", "bad", "tri"},
+    {"source_is_ok", "plain", "check"},
+    {"source_is_new", "plain", "clock"},
+    {"source_is_failing", "bad", "tri"},
+    {"source_is_over_limit", "warn", "pause"},
+    {"source_is_invalid", "bad", "cross"},
+    {"key_is_active", "plain", "check"},
+    {"key_is_expiring", "warn", "clock"},
+    {"key_is_expired", "off", "clock"},
+    {"key_is_revoked", "off", "cross"},
+    {"key_is_paused", "warn", "pause"},
+    {"webhook_is_active", "plain", "check"},
+    {"webhook_is_failing", "bad", "tri"},
+    {"webhook_is_disabled", "off", "minus"},
+    {"webhook_taken", "plain", "check"},
+    {"webhook_not_taken", "bad", "cross"},
+    {"health_good", "good", "check"},
+    {"health_bad", "bad", "tri"},
+    {"health_to_look_at", "warn", "tri"},
+    {"health_no_limit", "warn", "gauge"},
+    {"active", "plain", "check"},
+    {"deactivated", "off", "minus"},
+    {"done", "plain", "check"},
+    {"refused", "bad", "cross"},
+};
+
+}  // namespace
+
+Data badge_data(std::string_view key, const std::string& word) {
+  const auto* const look = std::find_if(std::begin(kStateLooks), std::end(kStateLooks),
+                                        [&](const StateLook& one) { return one.key == key; });
+  Data badge;
+  badge.set("word", word);
+  badge.set("tint", look == std::end(kStateLooks) ? "neutral" : look->tint);
+  badge.set("icon", look == std::end(kStateLooks) ? "none" : look->icon);
+  return badge;
+}
+
+Data badge_data(std::string_view key) {
+  return badge_data(key, texts().text(key));
+}
+
+Data empty_data(std::string_view icon, const std::string& title, const std::string& why,
+                const std::string& next, const std::string& next_url) {
+  Data empty;
+  empty.set("icon", std::string(icon));
+  empty.set("tint", icon == "check" ? "good" : "neutral");
+  empty.set("title", title);
+  set_text(empty, "why", why);
+  set_text(empty, "next", next);
+  set_text(empty, "next_url", next_url);
+  return empty;
+}
+
 Data option_data(const std::string& value, const std::string& text, bool selected) {
   Data option;
   option.set("value", value);
@@ -316,21 +493,82 @@ Data timeline_data(std::vector<TimelineEntry> entries) {
   }
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& one, const auto& other) { return one.first < other.first; });
-  return list_of(order, [](const auto& placed) {
+  std::reverse(order.begin(), order.end());
+  std::string day;
+  return list_of(order, [&](const auto& placed) {
     const TimelineEntry& one = *placed.second;
     Data entry;
-    entry.set("at", exact_time_data(one.at));
+    if (const std::string text = day_text(one.at); text != day) {
+      entry.set("day", text);
+      day = text;
+    }
+    entry.set("at", clock_data(one.at));
     entry.set("text", one.text);
     entry.set("detail", one.detail);
     entry.set("voided", one.voided);
+    const Data look = badge_data(one.look, one.text);
+    const bool is_own = look.get("tint")->string_value() == "plain";  // giftsync did it by itself
+    entry.set("class", std::string(one.voided ? "voided" : is_own ? "own" : "event"));
+    entry.set("icon", *look.get("icon"));
+    entry.set("tint", *look.get("tint"));
     set_text(entry, "object", one.object);
     set_text(entry, "object_url", one.object_url);
     return entry;
   });
 }
 
+namespace {
+
+struct ShownTimes {
+  std::string zone = "UTC";
+  std::optional<UtcMillis> now = {};
+};
+
+ShownTimes& shown_times() {
+  thread_local ShownTimes shown;
+  return shown;
+}
+
+constexpr const char* kMonths[] = {"January", "February", "March",     "April",   "May",      "June",
+                                   "July",    "August",   "September", "October", "November", "December"};
+constexpr std::size_t kShortMonth = 3;
+
+const char* month_of(const sync::LocalTime& at) {
+  return kMonths[static_cast<std::size_t>(at.month - 1)];
+}
+
+}  // namespace
+
+TimeView::TimeView(const std::string& zone, UtcMillis now) {
+  shown_times() = {zone, now};
+}
+TimeView::~TimeView() {
+  shown_times() = {};
+}
+
+const std::string& shown_zone() {
+  return shown_times().zone;
+}
+
 std::string minute(UtcMillis time) {
-  return exact_text(time).substr(0, std::string_view("2026-11-21 12:31").size());
+  const ShownTimes& shown = shown_times();
+  if (!shown.now) return minute_text(time);
+  const sync::LocalTime at = sync::local_time(shown.zone, time);
+  const sync::LocalTime today = sync::local_time(shown.zone, *shown.now);
+  const std::string clock = fmt::format("{:02}:{:02}", at.hour, at.minute);
+  if (at.year == today.year && at.month == today.month && at.day == today.day) return clock;
+  const std::string day = fmt::format("{} {}", at.day, std::string_view(month_of(at)).substr(0, kShortMonth));
+  return at.year == today.year ? day + " " + clock : fmt::format("{} {}", day, at.year);
+}
+
+std::string clock_text(UtcMillis time) {
+  const sync::LocalTime at = sync::local_time(shown_zone(), time);
+  return fmt::format("{:02}:{:02}:{:02}", at.hour, at.minute, at.second);
+}
+
+std::string day_text(UtcMillis time) {
+  const sync::LocalTime at = sync::local_time(shown_zone(), time);
+  return fmt::format("{} {} {}", at.day, month_of(at), at.year);
 }
 
 Data time_data(UtcMillis time) {
@@ -340,9 +578,10 @@ Data time_data(UtcMillis time) {
   return data;
 }
 
-Data exact_time_data(UtcMillis time) {
-  Data data = time_data(time);
-  data.set("text", exact_text(time));
+Data clock_data(UtcMillis time) {
+  Data data;
+  data.set("text", clock_text(time));
+  data.set("datetime", to_rfc3339(time));
   return data;
 }
 

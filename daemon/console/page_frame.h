@@ -1,5 +1,12 @@
-// daemon/console: the frame of every page: head, navigation, the page's own template and the headers of the
-// response (CON-10). Text is escaped by the template; nothing on a page is inline. Any thread.
+// daemon/console: the frame of every page: head, navigation, search, the page's own template and the headers
+// of the response (CON-10); and the parts that pages are made of. Text is escaped by the template; nothing on
+// a page is inline. Any thread.
+//
+// A page is web/console/NAME.html.mustache and its data. `{{>part}}` in it is
+// web/console/parts/part.html.mustache,
+// `<svg class="i" aria-hidden="true"><use href="#i-NAME"/></svg>` a drawing of web/console/icons.svg. A
+// template with an <h1> has its own title, with {{>said}} for the notice below it; else the frame writes
+// both.
 #pragma once
 
 #include <cstdint>
@@ -79,10 +86,8 @@ struct PageFrame {
   std::optional<Data> user = {};  ///< who is signed in, of frame_user(); absent: no navigation
   int status = 200;
   std::string notice = {};  ///< above the page's content; may be empty
-  /// The place in the navigation: the first segment of the page's path, else "overview"; may be empty.
-  std::string section = {};
-  bool is_sub_page = false;  ///< below the section's own page
-  bool is_done = false;      ///< the notice says that something was done; else it warns
+  bool is_done = false;     ///< the notice says that something was done; else it warns
+  std::string find = {};    ///< what was searched for, in the search field of every page
 };
 
 /// The page's template rendered with `data`, in the frame. `data` gets `base` and the texts as `t`.
@@ -129,6 +134,16 @@ std::string masked_address(bool is_masked, const std::string& address);
 /// Tells classes of failures apart where their texts look the same: "a3f09c", from the text without words
 /// that are addresses, so that no one can try out addresses by it (CON-25).
 std::string failure_class_number(const std::string& error);
+/// {word, icon, tint} of a state for the part "badge": `key` is that of its text, as "status_sent",
+/// "crm_written", "request_pending", "mail_is_held" or "source_is_failing". A state without a look of its own
+/// is grey.
+Data badge_data(std::string_view key);
+/// The same with another text.
+Data badge_data(std::string_view key, const std::string& word);
+/// {icon, tint, title, why, next, next_url} for the part "empty": what is not there, why, and one next step.
+/// `why` and `next` may be empty.
+Data empty_data(std::string_view icon, const std::string& title, const std::string& why = {},
+                const std::string& next = {}, const std::string& next_url = {});
 /// {value, text, selected} of a select.
 Data option_data(const std::string& value, const std::string& text, bool selected);
 
@@ -143,18 +158,36 @@ struct TimelineEntry {
   /// The place of what a gift goes through one after the other: 0 its sending, 1 what people and the mail
   /// did, 2 the relay's answer, from 3 on its statuses (CON-42).
   int step = 0;
+  std::string look = "status_sent";  ///< the key of badge_data() whose drawing and colour it has
 };
-/// {at, text, detail, voided, object, object_url} of each, the oldest first; of one moment by their steps,
-/// then in their order. A status whose time has whole seconds follows what came before it within its second,
-/// and a delivery the relay's acceptance of its mail.
+/// {day, at, text, detail, class, icon, tint, voided, object, object_url} of each, the newest first, `day` of
+/// the first of each day; of one moment the last of their steps, then of their order, first. A status whose
+/// time has whole seconds follows what came before it within its second, and a delivery the relay's
+/// acceptance of its mail.
 Data timeline_data(std::vector<TimelineEntry> entries);
 
-/// "2026-11-21 12:31" in UTC.
+/// How this thread's pages show times while it lives: in `zone`, is_time_zone() or shown as UTC, and as short
+/// as `now` allows. Without one: in UTC, whole.
+class TimeView {
+ public:
+  TimeView(const std::string& zone, UtcMillis now);
+  ~TimeView();
+  TimeView(const TimeView&) = delete;
+  TimeView& operator=(const TimeView&) = delete;
+};
+/// The zone of this thread's TimeView.
+const std::string& shown_zone();
+
+/// Today "12:31", this year "21 Nov 12:31", else "21 Nov 2025", in the zone shown (CON-42); without a
+/// TimeView "2026-11-21 12:31".
 std::string minute(UtcMillis time);
-/// The time as data for templates: {text, datetime}.
+/// "12:31:07", and "21 November 2026", in the zone shown.
+std::string clock_text(UtcMillis time);
+std::string day_text(UtcMillis time);
+/// The time as data for templates: {text, datetime}; `datetime` is whole, in UTC.
 Data time_data(UtcMillis time);
-/// The same with seconds in its text.
-Data exact_time_data(UtcMillis time);
+/// The same with clock_text().
+Data clock_data(UtcMillis time);
 /// The text with each "2026-11-21T12:31:07Z" as "2026-11-21 12:31:07 UTC" (CON-42).
 std::string with_readable_times(const std::string& text);
 

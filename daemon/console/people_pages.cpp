@@ -91,19 +91,21 @@ Data event_data(const PageCall& call, const AuditEvent& event) {
     row.set("number", object);
   else
     set_address(row, "object_address", object);
-  row.set("outcome", texts().text(event.refused ? "refused" : "done"));
+  row.set("outcome", badge_data(event.refused ? "refused" : "done"));
   set_text(row, "detail", detail_text(event));
   set_text(row, "rule", event.rule);
   set_text(row, "network", event.network);
   return row;
 }
 
-std::string roles_text(const ConsoleUser& user) {
-  std::string text;
-  for (const store::UserRole& role : user.roles)
-    text += (text.empty() ? "" : ", ") + word_text("role_", role.role) + " (" +
-            word_text("origin_", role.origin) + ")";
-  return text;
+/// [{role, origin}]
+Data roles_data(const ConsoleUser& user) {
+  return list_of(user.roles, [](const store::UserRole& role) {
+    Data tag;
+    tag.set("role", word_text("role_", role.role));
+    tag.set("origin", word_text("origin_", role.origin));
+    return tag;
+  });
 }
 
 Data session_data(const ConsoleSession& session) {
@@ -120,8 +122,8 @@ Data user_data(const PageCall& call, const ConsoleUser& user, const std::vector<
   Data row;
   row.set("email", user.email);
   set_text(row, "name", user.name);
-  set_text(row, "roles", roles_text(user));
-  row.set("state", texts().text(user.active ? "active" : "deactivated"));
+  row.set("roles", roles_data(user));
+  row.set("state", badge_data(user.active ? "active" : "deactivated"));
   Data list(Data::type::list);
   for (const ConsoleSession& session : sessions)
     if (session.user == user.id) list << session_data(session);

@@ -160,16 +160,22 @@ std::string edit_text(const store::RequestRecordEdit& edit, bool is_masked) {
   return text;
 }
 
-void add_essence(Data& lines, const PageCall& call, const RequestRecord& record, const Names& names) {
+Data essence_of(const PageCall& call, const RequestRecord& record) {
   const bool is_masked = hides_recipients(call);
   const ItemTexts item = item_texts(call, record);
-  add_line(lines, "item_field", item.name);
-  add_line(lines, "total_cost", item.cost);
   const std::string name =
       joined(record.text(F::recipient_first_name), " ", record.text(F::recipient_last_name));
-  add_line(
-      lines, "recipient",
-      joined(masked_text(is_masked, name), ", ", masked_address(is_masked, record.text(F::recipient_email))));
+  const std::string address = masked_address(is_masked, record.text(F::recipient_email));
+  Data essence;
+  essence.set("item", item.name);
+  essence.set("who", name.empty() ? address : masked_text(is_masked, name));
+  if (!name.empty()) set_address(essence, "address", address);
+  set_text(essence, "cost", item.cost);
+  return essence;
+}
+
+void add_essence(Data& lines, const PageCall& call, const RequestRecord& record, const Names& names) {
+  const bool is_masked = hides_recipients(call);
   const auto sender = names.find(F::sender);
   add_line(lines, "sender",
            sender == names.end() || sender->second.empty() ? record.text(F::sender) : sender->second);

@@ -46,7 +46,9 @@ Data fields_data(const RequestRecord& record, bool is_masked, const Names& names
 Data difference_data(const PageCall& call, const RequestRecord& record, const RequestRecord& before);
 /// The edited fields with their old and new values, shortened (CON-54); empty when no value looks different.
 std::string edit_text(const store::RequestRecordEdit& edit, bool is_masked);
-/// Adds what an approver decides by: item, cost, recipient, sender and message.
+/// What an approver decides by: {item, who, address, cost}; `cost` is absent where the catalogue has no such
+/// item. And adds what more of it there is: sender and message.
+Data essence_of(const PageCall& call, const RequestRecord& record);
 void add_essence(Data& lines, const PageCall& call, const RequestRecord& record, const Names& names);
 /// The parts of the cost that are not zero, and where the request comes from.
 Data details_of(const PageCall& call, const ShownRequest& shown);

@@ -157,6 +157,7 @@ void add_transition(std::vector<TimelineEntry>& entries, const PageCall& call,
   const bool is_hidden = hides_recipients(call) && !is_own_comment(transition);
   TimelineEntry entry{transition.at, texts().text("request_" + transition.to),
                       joined(transition.who, ": ", masked_text(is_hidden, transition.comment))};
+  entry.look = "request_" + transition.to;
   if (transition.to != to_word(State::sent) || sent.empty()) return entries.push_back(std::move(entry));
   if (transition.comment.starts_with(kGiftRequest)) entry.detail = transition.who;
   for (const SentGift& gift : sent) {
@@ -172,18 +173,28 @@ Data history_of(const PageCall& call, const ShownRequest& shown, const std::vect
   const auto newest = std::span(shown.edits).last(std::min(shown.edits.size(), kMaxEdits));
   for (const auto& one : newest)
     if (const std::string what = edit_text(one, hides_recipients(call)); !what.empty())
-      entries.push_back({one.at, texts().text("request_edited"), joined(one.who, ": ", what)});
+      entries.push_back({.at = one.at,
+                         .text = texts().text("request_edited"),
+                         .detail = joined(one.who, ": ", what),
+                         .look = "request_edited"});
   for (const auto& transition : shown.transitions) add_transition(entries, call, transition, sent);
   for (const SentGift& gift : sent)
     for (const auto& action : gift.actions)
-      entries.push_back({action.at, word_text("action_", action.kind),
-                         joined(action.actor, ": ", masked_text(!gift.shows_recipient, action.comment))});
+      entries.push_back(
+          {.at = action.at,
+           .text = word_text("action_", action.kind),
+           .detail = joined(action.actor, ": ", masked_text(!gift.shows_recipient, action.comment)),
+           .look = "action_" + std::string(to_word(action.kind))});
   Data history = timeline_data(std::move(entries));
   if (is_not_sent(shown.entry.state, shown.entry.error)) {
-    Data last;  // without a time: that of a failed attempt is not stored
+    Data last = badge_data("request_not_sent");  // without a time: that of a failed attempt is not stored
     last.set("text", texts().text("request_not_sent"));
+    last.set("class", "event");
     last.set("detail", masked_text(hides_recipients(call), shown.entry.error));
-    history << last;
+    Data with_last(Data::type::list);
+    with_last << last;
+    for (const Data& entry : history.list_value()) with_last << entry;
+    return with_last;
   }
   return history;
 }
@@ -211,6 +222,7 @@ void add_problems(Data& data, const PageCall& call, const ShownRequest& shown) {
   if (shown.loaded && check) ask_responding_crm([&] { found = check(*shown.loaded); });
   if (!found || found->empty()) {
     data.set("check_outcome", texts().text(found ? "obstacles_none" : "obstacles_unchecked"));
+    data.set("is_checked", found.has_value());
     return;
   }
   set_list(data, "obstacles", list_of(*found, [&](const sync::RequestRecordFinding& finding) {
@@ -227,8 +239,10 @@ void add_form(Data& data, const PageCall& call, const ShownRequest& shown, Actio
   if (!sync::state_after(shown.entry.state, action)) return;
   if (action == Action::approve && shown.is_own) return;
   Data form = form_data(call, path_of_request(shown.name()) + "/" + name);
-  form.set("seen", to_base64url(shown.content()));
+  form.set("version_name", "seen");
+  form.set("version", to_base64url(shown.content()));
   form.set("note", refused && refused->action == action ? refused->note : "");
+  form.set("has_note", refused && refused->action == action && !refused->note.empty());
   data.set(name, form);
   data.set("may_decide", true);
 }
@@ -266,16 +280,18 @@ http::HttpResponse show(const PageCall& call, const ShownRequest& shown,
   const Names names = names_of(call, shown);
   const std::vector<SentGift> sent = sent_gifts_of(call, shown);
   Data data;
-  data.set("state", request_state_text(shown.entry.state, shown.entry.error));
+  data.set("state", badge_data(request_state_key(shown.entry.state, shown.entry.error)));
+  data.set("number", shown.name());
   data.set("summary", summary_of(call, shown, names));
   data.set("details", details_of(call, shown));
-  data.set("history", history_of(call, shown, sent));
+  data.set("timeline", history_of(call, shown, sent));
   data.set("has_more_edits", shown.edits.size() > kMaxEdits);
   data.set("masked", is_masked);
   add_gifts(data, call, sent);
   add_next(data, call, shown);
   set_text(data, "audit_url", history_url(call, "request", shown.name()));
   if (const auto content = content_of(shown)) {
+    data.set("essence", essence_of(call, *content));
     data.set("content", fields_data(*content, is_masked, names));
     data.set("has_content", true);
   }

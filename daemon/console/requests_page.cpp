@@ -40,12 +40,12 @@ Data row_data(const PageCall& call, const ListedRequestRecord& record, const Req
   const std::string& name = record.number.empty() ? record.record_id : record.number;
   row.set("number", name);
   row.set("url", url_of(call, path_of_request(name)));
-  row.set("state", request_state_text(record.state, record.error));
+  const bool is_withdrawn = sync::is_withdrawal(record.error);
+  row.set("state",
+          badge_data(is_withdrawn ? "request_withdrawn" : request_state_key(record.state, record.error)));
   row.set("since", time_data(record.since));
   set_address(row, "requested_by", requester_text(record.requested_by));
   const bool is_masked = hides_recipients(call);
-  const bool is_withdrawn = sync::is_withdrawal(record.error);
-  row.set("withdrawn", is_withdrawn);
   if (!is_withdrawn) set_text(row, "error", masked_text(is_masked, record.error));
   if (content) {
     const sync::RequestedItem item = sync::requested_item(call.store().catalogue, *content);
@@ -81,16 +81,21 @@ store::RequestRecordFilter filter_of(const std::string& word, const std::string&
   return filter;
 }
 
-Data options_of(const store::RequestRecordFilter& filter) {
-  Data options(Data::type::list);
-  const auto add = [&](const std::string& word, bool selected) {
-    options << option_data(word, texts().text("request_" + word), selected);
+/// The states as tabs: {url, text, current}, with what is searched for.
+Data tabs_of(const PageCall& call, const store::RequestRecordFilter& filter, const std::string& find) {
+  Data tabs(Data::type::list);
+  const auto add = [&](const std::string& word, bool is_current) {
+    Data tab;
+    tab.set("url", call.url().base + "/requests?" + query_of({{"state", word}, {"find", find}}));
+    tab.set("text", texts().text("request_" + word));
+    tab.set("current", is_current);
+    tabs << tab;
   };
   for (const State state : store::kAllRequestRecordStates)
     add(std::string(to_word(state)), !filter.has_error && !filter.is_any_state && filter.state == state);
   add(std::string(kFailed), filter.has_error && !filter.is_any_state);
   add(std::string(kAll), filter.is_any_state);
-  return options;
+  return tabs;
 }
 
 bool is_listed_state(const std::string& word) {
@@ -118,6 +123,7 @@ void add_nothing_found(Data& data, const PageCall& call, const store::RequestRec
   const bool is_of_waiting = !is_search && !filter.has_error && !filter.is_any_state &&
                              filter.state == State::pending && field(call.query, "before").empty();
   const bool none_waits = is_of_waiting && sees_all_requests(call);
+  data.set("none_waits", none_waits);
   data.set("nothing", texts().text(none_waits ? "no_request_waits" : "no_request_here"));
   if (is_of_waiting) data.set("all_requests", list + "state=all");
   if (!is_search) return;
@@ -154,7 +160,7 @@ http::HttpResponse requests_page(const PageCall& call) {
   const std::vector<ListedRequestRecord> shown(
       listed.begin(), listed.begin() + static_cast<std::ptrdiff_t>(std::min(listed.size(), kPageRows)));
   const auto contents = contents_of(call, shown);
-  data.set("states", options_of(filter));
+  data.set("tabs", tabs_of(call, filter, kept["find"]));
   data.set("find", kept["find"]);
   data.set("find_what", texts().text(hides_recipients(call) ? "find_request_masked" : "find_request"));
   data.set("has_errors", std::any_of(shown.begin(), shown.end(), [](const ListedRequestRecord& record) {

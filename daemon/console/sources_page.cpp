@@ -40,13 +40,37 @@ std::string kind_of(const PageCall& call, const std::string& name) {
   return texts().text(source->kind == config::SourceKind::poll ? "source_poll" : "source_webhook");
 }
 
+/// The daemon's own word, with the look and the text of those that are known.
+Data state_badge(const std::string& state) {
+  const std::string key = "source_is_" + state;
+  return badge_data(key, texts().all().contains(key) ? texts().text(key) : state);
+}
+
+bool is_fault(const SourceSummary& source) {
+  return source.state == "failing" || source.state == "invalid" || source.state == "over_limit";
+}
+
+/// What is wrong with the sources, once each.
+Data faults_of(const PageCall& call, const std::vector<SourceSummary>& sources) {
+  Data faults(Data::type::list);
+  for (const SourceSummary& source : sources) {
+    if (!is_fault(source)) continue;
+    Data fault;
+    fault.set("name", source.name);
+    fault.set("url", url_of(call, path_of(source.name)));
+    fault.set("state", texts().text("source_is_" + source.state));
+    fault.set("reason", shown_text(call.viewer(), with_readable_times(source.reason)));
+    faults << fault;
+  }
+  return faults;
+}
+
 Data summary_row(const PageCall& call, const SourceSummary& source) {
   Data row;
   row.set("name", source.name);
   row.set("url", url_of(call, path_of(source.name)));
   row.set("kind", kind_of(call, source.name));
-  row.set("state", source.state);
-  row.set("reason", shown_text(call.viewer(), with_readable_times(source.reason)));
+  row.set("state", state_badge(source.state));
   if (source.last_received_at) row.set("received", time_data(*source.last_received_at));
   row.set("accepted", std::to_string(source.accepted));
   row.set("orphaned", std::to_string(source.orphaned));
@@ -125,10 +149,11 @@ Data sample_of(const PageCall& call, const std::string& name) {
 
 http::HttpResponse sources_page(const PageCall& call) {
   if (!sees_installation(call.viewer())) return not_found(call);
+  const std::vector<SourceSummary> sources = call.store().sources.list();
   Data data;
-  set_list(data, "rows", list_of(call.store().sources.list(), [&](const SourceSummary& summary) {
-             return summary_row(call, summary);
-           }));
+  data.set("faults", faults_of(call, sources));
+  set_list(data, "rows",
+           list_of(sources, [&](const SourceSummary& summary) { return summary_row(call, summary); }));
   return page(call, "sources", texts().text("part_sources"), std::move(data));
 }
 
@@ -136,6 +161,8 @@ http::HttpResponse source_page(const PageCall& call) {
   const auto source = find_source(call);
   if (!source) return not_found(call);
   Data data;
+  data.set("state", state_badge(source->state));
+  data.set("name", source->name);
   data.set("facts", facts_of(call, *source));
   data.set("has_quarantined", source->quarantined > 0);
   const bool needs_proof =

@@ -75,10 +75,22 @@ std::string reason_text(const PageCall& call, const WebhookEndpoint& endpoint) {
   return shown_text(call.viewer(), is_cut ? endpoint.reason.substr(0, colon) : endpoint.reason);
 }
 
-std::string answer_text(const PageCall& call, const WebhookAttempt& attempt) {
-  if (attempt.status != 0)
-    return texts().text("webhook_status", {{"status", std::to_string(attempt.status)}});
-  return shown_text(call.viewer(), attempt.error);
+/// The badge of an attempt's answer: its status, or that there was none.
+Data answer_badge(const WebhookAttempt& attempt) {
+  const std::string word = attempt.status != 0
+                               ? texts().text("webhook_status", {{"status", std::to_string(attempt.status)}})
+                               : texts().text("webhook_without_answer");
+  return badge_data(attempt.failed ? "webhook_not_taken" : "webhook_taken", word);
+}
+
+/// Sets {answer, error} of an attempt: its badge, and why there was no answer.
+void set_answer(Data& data, const PageCall& call, const WebhookAttempt& attempt) {
+  data.set("answer", answer_badge(attempt));
+  if (attempt.status == 0) set_text(data, "error", shown_text(call.viewer(), attempt.error));
+}
+
+Data state_badge(const WebhookEndpoint& endpoint) {
+  return badge_data(std::string("webhook_is_").append(to_word(endpoint.state)));
 }
 
 // The list.
@@ -93,13 +105,13 @@ Data list_row(const PageCall& call, const store::FeedState& feed, const WebhookE
   row.set("is_test", endpoint.is_test);
   row.set("target", cut(endpoint.url, kShownUrl));
   row.set("types", types_text(endpoint, true));
-  row.set("state", word_text("webhook_is_", endpoint.state));
+  row.set("state", state_badge(endpoint));
   if (endpoint.state != WebhookState::active) row.set("since", time_data(endpoint.state_since));
   row.set("behind", std::to_string(backlog.waiting));
   row.set("retries", std::to_string(retries.waiting));
   row.set("given_up", std::to_string(retries.given_up));
   for (const WebhookAttempt& last : call.store().webhooks.list_attempts(endpoint.id, false, kAll, 1)) {
-    row.set("answer", answer_text(call, last));
+    set_answer(row, call, last);
     row.set("answered", time_data(last.started_at));
   }
   return row;
@@ -152,13 +164,15 @@ std::string set_owner(const PageCall& call, WebhookEndpoint& endpoint) {
   return {};
 }
 
-Data create_form(const PageCall& call, const WebhookEndpoint& typed, const std::string& fault) {
+/// `is_first`: there is no endpoint yet, so the form is open.
+Data create_form(const PageCall& call, const WebhookEndpoint& typed, const std::string& fault,
+                 bool is_first) {
   Data form = form_data(call, std::string(kPath));
   set_fields(form, typed);
   form.set("account", field(call.form, "account"));
   form.set("test", field(call.form, "test") == "1");
   set_text(form, "fault", fault);
-  form.set("is_open", !fault.empty());
+  form.set("is_open", is_first || !fault.empty());
   if (!sees_installation(call.viewer())) return form;
   const auto organizations = call.store().organizations.list();
   Data options(Data::type::list);
@@ -206,47 +220,66 @@ http::HttpResponse list_page(const PageCall& call, const WebhookEndpoint& typed,
   if (number > 1) data.set("first", url);
   if (end < endpoints.size()) data.set("next", url + "?page=" + std::to_string(number + 1));
   data.set("feed_off", !feed.is_on);
-  data.set("manages", manages(call));
+  if (endpoints.empty()) {
+    const std::string who = manages(call) ? "" : " " + texts().text("webhooks_who_makes");
+    data.set("empty", empty_data("out", texts().text("webhooks_none"), texts().text("webhooks_why") + who));
+  }
   if (set_proof(call, data, std::string(kPath)) && feed.is_on)
-    data.set("create", create_form(call, typed, fault));
+    data.set("create", create_form(call, typed, fault, endpoints.empty()));
   http::HttpResponse response = page(call, "webhooks", texts().text("part_webhooks"), std::move(data));
   return with_proof_return(call, std::move(response), std::string(kPath));
 }
 
 // One endpoint.
 
-Data facts_of(const PageCall& call, const WebhookEndpoint& endpoint) {
+Data stat(std::string_view key, std::int64_t value) {
+  Data made;
+  made.set("label", texts().text(key));
+  made.set("value", std::to_string(value));
+  return made;
+}
+
+/// Sets what a viewer reads of the endpoint: {state, stats, facts, position}.
+void set_endpoint(Data& data, const PageCall& call, const WebhookEndpoint& endpoint) {
   const store::FeedState feed = call.store().feed.state();
   const webhooks::WebhookBacklog backlog = webhooks::backlog_of(feed, endpoint);
   const store::WebhookRetryCounts retries = call.store().webhooks.count_retries(endpoint.id);
+  data.set("state", state_badge(endpoint));
+
+  Data stats(Data::type::list);
+  stats << stat("webhook_behind", backlog.waiting) << stat("webhook_retries", retries.waiting)
+        << stat("webhook_given_up", retries.given_up) << stat("webhook_failures", endpoint.failures);
+  if (backlog.lost > 0) stats << stat("webhook_lost", backlog.lost);
+  data.set("stats", stats);
+  data.set("label", texts().text("webhook_numbers"));
+
+  Data facts(Data::type::list);
+  add_line(facts, "webhook_name", endpoint.name);
+  add_line(facts, "webhook_target", endpoint.url);
+  add_line(facts, "webhook_types", types_text(endpoint, false));
+  add_line(facts, "webhook_owner", owner_text(call, endpoint));
+  if (endpoint.is_test) add_line(facts, "webhook_test_gifts", texts().text("webhook_test_gifts_alone"));
+  add_time(facts, "created_at", endpoint.created_at);
+  add_line(facts, "webhook_created_by", shown_text(call.viewer(), endpoint.created_by));
+  data.set("facts", facts);
+
   const bool is_failing = endpoint.state == WebhookState::failing;
-  Data lines(Data::type::list);
-  add_line(lines, "webhook_name", endpoint.name);
-  add_line(lines, "webhook_target", endpoint.url);
-  add_line(lines, "webhook_types", types_text(endpoint, false));
-  add_line(lines, "webhook_owner", owner_text(call, endpoint));
-  if (endpoint.is_test) add_line(lines, "webhook_test_gifts", texts().text("webhook_test_gifts_alone"));
-  add_line(lines, "state", word_text("webhook_is_", endpoint.state));
-  add_time(lines, "state_since", endpoint.state_since);
-  add_line(lines, "reason", reason_text(call, endpoint));
-  add_time(lines, "webhook_next_test", is_failing ? std::optional(endpoint.next_attempt_at) : std::nullopt);
-  add_line(lines, "webhook_failures", std::to_string(endpoint.failures));
-  add_line(lines, "webhook_position",
+  const bool is_rotating = endpoint.previous_until && call.now < *endpoint.previous_until;
+  Data position(Data::type::list);
+  add_time(position, "state_since", endpoint.state_since);
+  add_line(position, "reason", reason_text(call, endpoint));
+  add_time(position, "webhook_next_test",
+           is_failing ? std::optional(endpoint.next_attempt_at) : std::nullopt);
+  add_line(position, "webhook_position",
            texts().text("webhook_position_of",
                         {{"seq", std::to_string(endpoint.position)}, {"last", std::to_string(feed.latest)}}));
-  add_line(lines, "webhook_behind", std::to_string(backlog.waiting));
-  if (backlog.lost > 0) add_line(lines, "webhook_lost", std::to_string(backlog.lost));
-  add_line(lines, "webhook_retries", std::to_string(retries.waiting));
-  add_line(lines, "webhook_given_up", std::to_string(retries.given_up));
-  const bool is_rotating = endpoint.previous_until && call.now < *endpoint.previous_until;
-  add_time(lines, "webhook_former_until", is_rotating ? endpoint.previous_until : std::nullopt);
-  add_time(lines, "created_at", endpoint.created_at);
-  add_line(lines, "webhook_created_by", shown_text(call.viewer(), endpoint.created_by));
-  return lines;
+  add_time(position, "webhook_former_until", is_rotating ? endpoint.previous_until : std::nullopt);
+  data.set("position", position);
 }
 
 void add_forms(Data& data, const PageCall& call, const WebhookEndpoint& endpoint,
                const WebhookEndpoint& typed, const std::string& fault) {
+  data.set("manages", true);
   data.set("test", form_data(call, path_of(endpoint, "test")));
   data.set("retry", form_data(call, path_of(endpoint, "retry")));
   data.set("replay", form_data(call, path_of(endpoint, "replay")));
@@ -268,13 +301,21 @@ Data attempt_row(const PageCall& call, const WebhookEndpoint& endpoint, const We
   Data row;
   row.set("event", attempt.seq == 0 ? texts().text("webhook_a_test") : std::to_string(attempt.seq));
   row.set("attempt", std::to_string(attempt.attempt));
-  row.set("at", exact_time_data(attempt.started_at));
+  row.set("at", clock_data(attempt.started_at));
+  row.set("day", day_text(attempt.started_at));
   row.set("millis", std::to_string(attempt.millis));
-  row.set("answer", answer_text(call, attempt));
-  row.set("failed", attempt.failed);
+  set_answer(row, call, attempt);
   set_text(row, "response", masked_text(call.viewer().is_masked(), cut(attempt.response, kShownResponse)));
   row.set("page", url_of(call, path_of(endpoint, "attempt")) + "?number=" + std::to_string(attempt.number));
   return row;
+}
+
+Data tab_data(const std::string& url, std::string_view key, bool is_current) {
+  Data tab;
+  tab.set("url", url);
+  tab.set("text", texts().text(key));
+  tab.set("current", is_current);
+  return tab;
 }
 
 /// The attempts that the URL asks for, the newest first.
@@ -295,10 +336,10 @@ void set_attempts(Data& data, const PageCall& call, const WebhookEndpoint& endpo
   set_list(data, "attempts", list_of(attempts, [&](const WebhookAttempt& attempt) {
              return attempt_row(call, endpoint, attempt);
            }));
-  if (failed == "1")
-    data.set("all", url);
-  else
-    data.set("only_failed", url + "?failed=1");
+  Data tabs(Data::type::list);
+  tabs << tab_data(url, "webhook_all_attempts", failed != "1")
+       << tab_data(url + "?failed=1", "webhook_only_failed", failed == "1");
+  data.set("tabs", tabs);
   if (!before.empty()) data.set("first", url + (failed == "1" ? "?failed=1" : ""));
   if (has_more)
     data.set("next",
@@ -311,7 +352,7 @@ http::HttpResponse endpoint_page(const PageCall& call, const WebhookEndpoint& en
                                  const std::string& secret) {
   Data data;
   set_text(data, "secret", secret);
-  data.set("facts", facts_of(call, endpoint));
+  set_endpoint(data, call, endpoint);
   set_text(data, "history", history_url(call, "webhook", endpoint.name));
   if (set_proof(call, data, path_of(endpoint))) add_forms(data, call, endpoint, typed, fault);
   set_attempts(data, call, endpoint);
@@ -344,7 +385,7 @@ http::HttpResponse redirect_to(const PageCall& call, const WebhookEndpoint& endp
   return redirect_with_notice(call, path_of(endpoint), notice, count);
 }
 
-/// "2026-11-20", "2026-11-20T08:00:00Z", or "2026-11-20 08:00" as pages show it; UTC.
+/// "2026-11-20", "2026-11-20T08:00:00Z" or "2026-11-20 08:00"; UTC, whatever zone pages show.
 std::optional<UtcMillis> time_from(std::string text) {
   if (text.size() == 16 && text[10] == ' ') text = text.replace(10, 1, "T") + ":00Z";
   if (const auto day = day_from(text)) return day;
@@ -524,12 +565,14 @@ http::HttpResponse webhook_attempt_page(const PageCall& call) {
            attempt->seq == 0 ? texts().text("webhook_a_test")
                              : sync::feed_event_id(endpoint->epoch, attempt->seq));
   add_line(lines, "webhook_try", std::to_string(attempt->attempt));
-  add_time(lines, "webhook_at", attempt->started_at);
   add_line(lines, "webhook_millis", std::to_string(attempt->millis));
-  add_line(lines, "webhook_answer", answer_text(call, *attempt));
   data.set("facts", lines);
+  data.set("at", clock_data(attempt->started_at));
+  data.set("day", day_text(attempt->started_at));
+  set_answer(data, call, *attempt);
   set_text(data, "response", masked_text(call.viewer().is_masked(), attempt->response));
   data.set("back", url_of(call, path_of(*endpoint)));
+  data.set("name", cut(endpoint->name, kTitleName));
   data.set("is_test", attempt->seq == 0);
   if (const auto event = event_of_attempt(call, *endpoint, *attempt)) {
     data.set("body", body_of(call, *endpoint, *event));

@@ -43,7 +43,9 @@ std::vector<std::string> known_groups(const config::SsoConnectionSettings& conne
                                       std::span<const std::string> of_user) {
   std::vector<std::string> known;
   for (const auto& [group, role] : connection.groups)
-    if (std::find(of_user.begin(), of_user.end(), group) != of_user.end()) known.push_back(group);
+    // A user without groups may come with one empty text.
+    if (!group.empty() && std::find(of_user.begin(), of_user.end(), group) != of_user.end())
+      known.push_back(group);
   return known;
 }
 

@@ -230,6 +230,18 @@ bool is_time_zone(const std::string& name) {
   return load(name, zone);
 }
 
+LocalTime local_time(const std::string& zone_name, UtcMillis time) {
+  absl::TimeZone zone = absl::UTCTimeZone();
+  if (!load(zone_name, zone)) zone = absl::UTCTimeZone();
+  const absl::CivilSecond at = absl::ToCivilSecond(absl::FromUnixMillis(time.value), zone);
+  return {.year = static_cast<int>(at.year()),
+          .month = at.month(),
+          .day = at.day(),
+          .hour = at.hour(),
+          .minute = at.minute(),
+          .second = at.second()};
+}
+
 UtcMillis start_of_day_next_month(const std::string& zone_name, UtcMillis time, int day) {
   absl::TimeZone zone = absl::UTCTimeZone();
   if (!load(zone_name, zone)) zone = absl::UTCTimeZone();

@@ -103,6 +103,18 @@ store::LifecycleStampFunction terms_stamper(const LifecycleTerms& terms, std::in
 /// Whether the system knows this IANA name ("Europe/Berlin", "UTC").
 bool is_time_zone(const std::string& name);
 
+/// The clock of a zone at a moment.
+struct LocalTime {
+  int year = 0;
+  int month = 1;  ///< 1 to 12
+  int day = 1;
+  int hour = 0;
+  int minute = 0;
+  int second = 0;
+};
+/// UTC if the system does not know the zone.
+LocalTime local_time(const std::string& zone, UtcMillis time);
+
 /// The beginning of day `day` (1 to 28) of the month after the month of `time`, all in that zone. UTC if the
 /// system no longer knows the zone.
 UtcMillis start_of_day_next_month(const std::string& zone, UtcMillis time, int day);

@@ -68,7 +68,7 @@ class ConsoleRequests(RequestRecordTestCase):
         self.assertRegex(shown, r"<bdi>giftsync</bdi></span> Gift \d+</li>")
         # CON-54: the edit that came between is in the timeline, once.
         self.assertEqual(shown.count("Message: “Hello one” became “Hello two”"), 1)
-        self.assertLess(shown.index("Edited in the CRM"), shown.index("<strong>Approved</strong> <span"))
+        self.assertLess(shown.index("<strong>Approved</strong> <span"), shown.index("Edited in the CRM"))
 
         # Within ten minutes the next mail waits, for all that comes.
         self.ask(fixture, "two", auto_approved=False)
@@ -80,7 +80,7 @@ class ConsoleRequests(RequestRecordTestCase):
         ((due,),) = fixture.query("SELECT next_attempt_at FROM mail_outbox WHERE transaction_id < 0")
         self.assertGreater(due, (time.time() + 500) * 1000)
         self.assertEqual(len(self.approver_mails(fixture)), 1)
-        self.assertIn("Requests waiting for your approval: 2", eva.get("/console/")[1])
+        self.assertRegex(eva.get("/console/")[1], r"<strong>Requests to approve</strong> <span class=\"count warn-tint\">2<")
 
 
 if __name__ == "__main__":

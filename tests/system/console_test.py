@@ -51,7 +51,7 @@ class Console(ConsoleTestCase):
         self.assertEqual(Browser(self.fixture).get("/console/")[0].status, 303)
         page, text = browser.get("/console/")
         self.assertEqual(page.status, 200)
-        self.assertIn("The store responds.", text)
+        self.assertIn("<span>responds</span>", text)
         self.assertIn("require-trusted-types-for 'script'", page.headers["Content-Security-Policy"])
         for asset in re.findall(r'(?:href|src)="(/console/assets/[^"]+)"', text):
             self.assertEqual(browser.get(asset)[0].headers["Cache-Control"], "public, max-age=31536000, immutable")

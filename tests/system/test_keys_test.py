@@ -14,7 +14,8 @@ OUTCOMES = {"delivered": "delivered", "undelivered": "undelivered", "opened": "o
 STATES = ("sent_at", "delivered_at", "undelivered_at", "opened_at", "redeemed_at", "donated_at", "expired_at", "refunded_at")
 CONSOLE = "console: { enabled: true }\n"
 # What a page has for this response alone, and what the daemon writes once a minute: the last use of a key and of a session.
-CHANGES_BY_ITSELF = re.compile(r'name="form_token" value="[^"]*"|<dt>Last used \(UTC\)</dt><dd>.*?</dd>|last seen \(UTC\) <time.*?</time>')
+CHANGES_BY_ITSELF = re.compile(r'name="form_token" value="[^"]*"|<dt>Last used</dt><dd>.*?</dd>|last seen <time.*?</time>'
+                               r'|Read at [0-9:]+|Your session ends at [^<]*')
 
 
 def address(outcome, label=""):

@@ -149,7 +149,7 @@ Outcome<std::vector<std::string>> groups_of(const JsonValue& claims,
         "The user is in more groups than the provider puts into a token, so it names none. Let it "
         "send only the groups that are assigned to the app, or app roles with groups_claim: roles.");
   }
-  if (claim == nullptr) return all;
+  if (claim == nullptr || claim->is_null()) return all;
   if (const auto text = claim->text()) {
     all.emplace_back(*text);
   } else if (claim->is_array()) {

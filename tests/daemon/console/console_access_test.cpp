@@ -29,6 +29,7 @@ const std::map<std::string, Line> kMatrix{
     {"GET gifts", {kSignIn, 403, 200, 200, 200, 200, 200}},
     {"GET gifts/{id}", {kSignIn, 403, 404, 404, 200, 200, 200}},
     {"POST test-gifts", {kSignIn, 403, 303, 303, 303, 303, 303}},
+    {"POST time-zone", {kSignIn, 303, 303, 303, 303, 303, 303}},
     {"GET audit", {kSignIn, 403, 200, 200, 200, 200, 200}},
     {"GET users", {kSignIn, 403, 404, 404, 200, 200, 200}},
     {"POST users/{id}/end-sessions", {kSignIn, 403, 404, 404, 404, 303, 404}},

@@ -62,7 +62,7 @@ TEST_F(ConsoleActions, AnEventIsFoundAsItsObjectIsPrintedAndLinksToIt) {
     EXPECT_THAT(
         get("/console/audit?object=" + object).body,
         HasSubstr("<a href=\"" + page_of(id) + "\" class=\"short\"><bdi>gift " + number + "</bdi></a>"));
-  EXPECT_THAT(get("/console/audit?object=" + number + "0").body, HasSubstr("No event fits here."));
+  EXPECT_THAT(get("/console/audit?object=" + number + "0").body, HasSubstr("No event fits"));
 }
 
 // CON-39
@@ -160,7 +160,7 @@ TEST_F(ConsoleActions, TheSameMailIsSentAgainToTheAddressThatWasConfirmed) {
 }
 
 // CON-21
-TEST_F(ConsoleActions, WhatDoesNotApplyIsDisabledWithTheReasonOfTheCommand) {
+TEST_F(ConsoleActions, WhatDoesNotApplyHasTheReasonOfTheCommandAndNoForm) {
   const auto id = gift_of("sam@example.com");
   sign_in(user("ana@example.com", {Role::operations}));
   EXPECT_THAT(get(page_of(id)).body, HasSubstr("Not possible: it is tried anyway within minutes."));
@@ -169,7 +169,7 @@ TEST_F(ConsoleActions, WhatDoesNotApplyIsDisabledWithTheReasonOfTheCommand) {
   const std::string reason = "Not possible: it was refunded on 2026-11-21 12:31:07 UTC.";
   EXPECT_THAT(
       page, AllOf(HasSubstr("<p id=\"resend-text\">" + reason), HasSubstr("<p id=\"cancel-text\">" + reason),
-                  HasSubstr("aria-describedby=\"cancel-text\" disabled>"),
+                  Not(HasSubstr("/cancel\"")), Not(HasSubstr("/resend\"")),
                   Not(HasSubstr("type=\"checkbox\"")), Not(HasSubstr("name=\"email\""))));
   EXPECT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=not_done");
   EXPECT_TRUE(last_event().refused);
@@ -182,20 +182,18 @@ TEST_F(ConsoleActions, AGiftShowsItsStoredChangesAtOnceAndWhenItExpires) {
   const auto id = gift_of("sam@example.com");
   sign_in(user("sam@example.com", {Role::sender}));
   EXPECT_THAT(get(page_of(id)).body,
-              AllOf(HasSubstr("<span class=\"status sent\">Sent</span></p>"),
-                    HasSubstr("<dt>Expires (UTC)</dt><dd><time datetime=\"2026-12-21T12:31:07.000Z\">")));
+              AllOf(HasSubstr("</svg>Sent</span>"),
+                    HasSubstr("<dt>Expires</dt><dd><time datetime=\"2026-12-21T12:31:07.000Z\">")));
   const auto bounced = gift_of("sam@example.com");
   store_.changes.accept(
       std::vector<store::StatusChange>{{{}, "vendor", bounced, Status::undelivered, now_, now_, {}}}, 0);
-  EXPECT_THAT(get(page_of(bounced)).body, AllOf(HasSubstr("<dt>Refunded unless sent again before (UTC)</dt>"),
-                                                Not(HasSubstr("Expires (UTC)"))));
+  EXPECT_THAT(get(page_of(bounced)).body, AllOf(HasSubstr("<dt>Refunded unless sent again before</dt>"),
+                                                Not(HasSubstr("<dt>Expires</dt>"))));
   ASSERT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
   ASSERT_EQ(gift(id).transaction.status, Status::sent) << "no worker runs";
-  EXPECT_THAT(
-      get(page_of(id)).body,
-      AllOf(
-          HasSubstr("<span class=\"status refunded\">Refunded</span> <span class=\"quiet\">Changed just now"),
-          Not(HasSubstr("Expires (UTC)"))));
+  EXPECT_THAT(get(page_of(id)).body,
+              AllOf(HasSubstr("</svg>Refunded</span> <span class=\"quiet\">Changed just now"),
+                    Not(HasSubstr("<dt>Expires</dt>"))));
 }
 
 // CON-42
@@ -207,8 +205,8 @@ TEST_F(ConsoleActions, TheTimelineHasSecondsAndOneOrder) {
   const std::string page = get(page_of(id)).body;
   std::size_t at = page.find("class=\"timeline\"");
   for (const std::string entry :
-       {"12:31:07</time> <strong>Sent", "12:31:12</time> <strong>Cancelled",
-        "12:31:12</time> <strong>Mail withdrawn", "12:31:12</time> <strong>Refunded"}) {
+       {"12:31:12</time> <strong>Refunded", "12:31:12</time> <strong>Mail withdrawn",
+        "12:31:12</time> <strong>Cancelled", "12:31:07</time> <strong>Sent"}) {
     const std::size_t next = page.find(entry);
     EXPECT_NE(next, std::string::npos) << entry;
     EXPECT_LT(at, next) << entry;
@@ -232,8 +230,8 @@ TEST_F(ConsoleActions, TheTimelineFollowsWhatHappenedWhereASourceTellsWholeSecon
   sign_in(user("ana@example.com", {Role::operations}));
   const std::string page = get(page_of(id)).body;
   std::size_t at = page.find("class=\"timeline\"");
-  for (const std::string entry : {"Sent</strong>", "Mail accepted by the relay</strong>",
-                                  "Delivered</strong>", "Opened</strong>", "Redeemed</strong>"}) {
+  for (const std::string entry : {"Redeemed</strong>", "Opened</strong>", "Delivered</strong>",
+                                  "Mail accepted by the relay</strong>", "Sent</strong>"}) {
     at = page.find("<strong>" + entry, at);
     ASSERT_NE(at, std::string::npos) << entry;
   }

@@ -60,8 +60,9 @@ TEST_F(ConsoleHeld, AnApproverReadsAndApproves) {
   EXPECT_THAT(get("/console/held").body,
               AllOf(HasSubstr(path(id)), HasSubstr("It has 2 recipients."), HasSubstr("14.70")));
   EXPECT_THAT(get("/console/").body,
-              AllOf(HasSubstr("href=\"" + path(id) + "\">Held gift requests waiting for an approver: 1"),
-                    Not(HasSubstr("Nothing is waiting for you."))));
+              AllOf(HasSubstr("href=\"" + path(id) + "\"><span"),
+                    HasSubstr("<strong>Held requests to approve</strong> <span class=\"count warn-tint\">1<"),
+                    Not(HasSubstr("Nothing waits for you"))));
   const std::string page = get(path(id)).body;
   EXPECT_THAT(page, AllOf(HasSubstr("ada@<wbr>example.<wbr>org"), HasSubstr("&lt;script&gt;"),
                           HasSubstr("rose@example.com"), Not(HasSubstr(kMarkup))));

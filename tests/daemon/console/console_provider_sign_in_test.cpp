@@ -84,7 +84,7 @@ TEST_F(ConsoleProviderSignIn, EndsInASessionAtTheWantedPage) {
   EXPECT_EQ(header(finished, "Location"), "/console/gifts");
   EXPECT_NE(cookie_, "a-cookie-that-was-there-before");
   EXPECT_EQ(get("/console/gifts").status, 200);
-  EXPECT_THAT(get("/console/").body, Not(HasSubstr("signed in by a link")));
+  EXPECT_THAT(get("/console/").body, Not(HasSubstr("Link session")));
   const auto sessions = store_.console_sessions.list(store::Viewer::of_command_line(), now_);
   ASSERT_EQ(sessions.size(), 1u);
   EXPECT_EQ(sessions[0].user, rose);
@@ -100,6 +100,19 @@ TEST_F(ConsoleProviderSignIn, EndsInASessionAtTheWantedPage) {
       << "and so has the one of a link";
   store_.user_identities.unlink(rose, "acme", {});
   EXPECT_EQ(get("/console/gifts").status, 303) << "its sessions end with the identity";
+}
+
+TEST_F(ConsoleProviderSignIn, AnAddressWithoutAConnectionIsNamedBesideItsField) {
+  const auto unknown =
+      post("/console/sign-in", "email=bruno%40home.example&return=%2Fconsole%2Frequests%2FR-1");
+  EXPECT_THAT(unknown.body,
+              AllOf(HasSubstr("No sign-in is set up for home.example"), HasSubstr("aria-invalid=\"true\""),
+                    HasSubstr("value=\"bruno@home.example\""), HasSubstr("<details open>"),
+                    HasSubstr("You return to request R-1.")));
+  EXPECT_THAT(post("/console/sign-in", "email=%3Cb%3E").body,
+              AllOf(HasSubstr("This is no e-mail address."), Not(HasSubstr("<b>"))));
+  EXPECT_THAT(get("/console/sign-in").body, AllOf(HasSubstr("No company sign-in?"), HasSubstr("<details>"),
+                                                  Not(HasSubstr("aria-invalid"))));
 }
 
 // CON-45, OIDC-6

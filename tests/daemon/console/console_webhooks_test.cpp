@@ -231,7 +231,10 @@ TEST_F(ConsoleWebhooks, AttemptsHaveBodiesAndAnswersWhichAnAuditorReadsMasked) {
   store_.webhooks.set_state(failing, {});
   sign_in(user("ana@example.com", {Role::admin}));
   const std::string body = get(page_of(endpoint)).body;
-  EXPECT_THAT(body, AllOf(HasSubstr("before=3\""), HasSubstr("?failed=1"), HasSubstr("Ada Lovelace")));
+  EXPECT_THAT(body, AllOf(HasSubstr("before=3\""), HasSubstr("?failed=1"), HasSubstr("Ada Lovelace"),
+                          HasSubstr("bad-tint\"><svg class=\"i\" aria-hidden=\"true\"><use href=\"#i-tri\"/>"
+                                    "</svg>failing"),
+                          HasSubstr("</svg>status 204")));
   const std::string failed = get(page_of(endpoint) + "?failed=1").body;
   EXPECT_THAT(failed, AllOf(HasSubstr("attempt?number=1\""), HasSubstr("&lt;script&gt;"),
                             Not(HasSubstr("attempt?number=2\""))));

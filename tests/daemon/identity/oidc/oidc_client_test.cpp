@@ -505,7 +505,7 @@ std::string groups_outcome(const GroupsCase& one, const std::string& claim, int*
   FakeProvider provider;
   one.change(provider);
   SignIn sign_in(provider);
-  sign_in.connection.groups = {{"Approvers", "approver"}, {"Admins", "admin"}};
+  sign_in.connection.groups = {{"Approvers", "approver"}, {"Admins", "admin"}, {"", "admin"}};
   sign_in.connection.groups_claim = claim;
   const auto identity = sign_in.run();
   *userinfo_requests = provider.requests[provider.issuer + "/me"];
@@ -525,6 +525,8 @@ TEST(OidcGroups, AreThoseOfTheSettingThatTheClaimNames) {
            {"one text", "Admins ", claim("Admins")},
            {"compared exactly", "", claim({"admins", "Admins ", "/Admins"})},
            {"none", "", claim(json::array())},
+           {"null", "", claim(nullptr)},
+           {"an empty text", "", claim("")},
            {"no list of texts", "OIDC-13", claim({"Admins", 7})},
            {"an object", "OIDC-13", claim({{"Admins", true}})},
            {"no claim", "", [](FakeProvider&) {}},
