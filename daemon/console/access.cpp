@@ -50,6 +50,13 @@ bool may(const RoleSet& roles, Permission permission) {
   return false;
 }
 
+std::optional<CountedGifts> counted_gifts(const store::Viewer& viewer) {
+  if (viewer.sees_all_senders()) return CountedGifts{.organization = viewer.organization};
+  if (viewer.roles.empty() || !viewer.account) return std::nullopt;
+  return CountedGifts{
+      .part = sync::ReportPart{store::RollupDimension::account, std::to_string(viewer.account->value)}};
+}
+
 namespace {
 
 /// As many are looked at for one page.

@@ -8,6 +8,7 @@
 #include "daemon/console/page_call.h"
 #include "schema/enums.h"
 #include "schema/request_record.h"
+#include "sync/report.h"
 
 namespace giftsync::console {
 
@@ -36,6 +37,15 @@ enum class Permission {
 };
 
 bool may(const RoleSet& roles, Permission permission);
+
+/// The gifts whose numbers a viewer sees: all, those of an organization, or those of the own account
+/// (CON-73). Test gifts count nowhere.
+struct CountedGifts {
+  std::optional<sync::ReportPart> part = {};
+  std::optional<OrganizationId> organization = {};
+};
+/// Nothing: the viewer sees no gifts.
+std::optional<CountedGifts> counted_gifts(const store::Viewer& viewer);
 
 // Which request records a call may see and decide (CON-28). Any thread.
 

@@ -35,6 +35,7 @@ constexpr auto kRoutes = std::to_array<ConsoleRoute>({
     {false, "",                          P::see_own,         overview_page},
     {false, "gifts",                     P::see_own,         gifts_page},
     {false, "gifts/{id}",                P::see_own,         gift_page},
+    {false, "reports",                   P::see_own,         reports_page},
     {true,  "test-gifts",                P::see_own,         switch_test_gifts},
     {true,  "time-zone",                 P::signed_in,       switch_zone},
     {false, "audit",                     P::see_own,         audit_page},

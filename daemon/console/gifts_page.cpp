@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/console/access.h"
+#include "daemon/console/charts.h"
 #include "daemon/console/console_sign_in.h"
 #include "daemon/console/gift_actions.h"
 #include "daemon/console/gift_filter.h"
@@ -173,6 +174,45 @@ bool is_request_number(const std::string& text) {
          parse_number<std::int64_t>(std::string_view(text).substr(2)).has_value();
 }
 
+/// How many gifts the list has and what they cost, where the counts of reports say so exactly: of a period of
+/// at most a year with at most a campaign or a source, for a viewer of all gifts or of the own account
+/// (CON-75). Else empty.
+std::string counted_text(const PageCall& call, const GiftQuery& query) {
+  constexpr std::int64_t kMaxDays = 366;
+  auto others = query.kept;
+  for (const char* name : {"since", "until", "campaign", "source"}) others.erase(name);
+  const auto counted = counted_gifts(call.viewer());
+  const store::ConsoleGiftFilter& filter = query.filter;
+  if (!others.empty() || query.before || !filter.sent_since || !counted || counted->organization ||
+      call.viewer().test)
+    return {};
+  sync::OverviewQuestion asked{
+      .first_day = utc_day(*filter.sent_since),
+      .last_day = filter.sent_until ? utc_day(*filter.sent_until) - 1 : utc_day(call.now),
+      .part = counted->part};
+  const int parts = (asked.part ? 1 : 0) + (filter.campaign.empty() ? 0 : 1) + (filter.source ? 1 : 0);
+  const std::int64_t days = asked.last_day - asked.first_day + 1;
+  if (parts > 1 || days < 1 || days > kMaxDays) return {};
+  store::Rollups& rollups = call.store().rollups;
+  if (!filter.campaign.empty()) {
+    // Gifts of the campaign may be among those of days with too many campaigns.
+    if (!rollups
+             .sum_by_day({.dimension = store::RollupDimension::campaign,
+                          .first_day = asked.first_day,
+                          .last_day = asked.last_day,
+                          .key = std::string(store::kOtherCampaigns)})
+             .empty())
+      return {};
+    asked.part = sync::ReportPart{store::RollupDimension::campaign, campaign_key(filter.campaign)};
+  } else if (filter.source) {
+    asked.part = sync::ReportPart{store::RollupDimension::source, *filter.source};
+  }
+  const sync::Overview numbers = sync::overview(rollups, asked);
+  if (!not_whole_text(numbers.progress, asked.first_day, asked.last_day).empty()) return {};
+  return texts().text("gifts_counted", {{"count", grouped(numbers.period[Status::sent])},
+                                        {"cost", grouped(numbers.period.cost())}});
+}
+
 http::HttpResponse gifts_csv(const PageCall& call, const store::ConsoleGiftFilter& filter) {
   const auto reader = std::make_shared<CsvReader>(
       CsvReader{call.store().console_gifts, call.viewer(), filter, session_check(call), currency_of(call)});
@@ -214,6 +254,7 @@ http::HttpResponse gifts_page(const PageCall& call) {
   set_list(data, "rows", list_of(found.gifts, [&](const ConsoleGift& gift) { return row_data(call, gift); }));
   data.set("tests_left_out", !call.viewer().test);
   set_text(data, "filter", describe_filter(query));
+  if (query.not_applied.empty()) set_text(data, "counted", counted_text(call, query));
   set_text(data, "whose", whose_gifts(call, !found.searched_back_to && !query.before));
   data.set("decides", may(call.viewer().roles, Permission::decide_requests));
   data.set("form", filter_form(query, call.viewer().is_masked()));

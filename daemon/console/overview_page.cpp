@@ -1,8 +1,10 @@
-// The overview: health in a sentence each, and the failures of gift records by class.
+// The overview: health in a sentence each, the numbers of 30 days, and the failures of gift records by class.
+#include <algorithm>
 #include <array>
 #include <cctype>
 
 #include "daemon/console/access.h"
+#include "daemon/console/charts.h"
 #include "daemon/console/pages.h"
 #include "sync/attention.h"
 #include "sync/crm/backfill_runs.h"
@@ -12,6 +14,8 @@ namespace {
 
 using store::Viewer;
 
+/// The days of the numbers and of the chart.
+constexpr std::int64_t kNumberDays = 30;
 constexpr std::int64_t kUndeliveredDays = store::ConsoleGifts::kUndeliveredDays;
 
 /// The states of mails that wait. Those of most mails, accepted above all, take long to count.
@@ -158,6 +162,121 @@ Data health_data(const std::string& base, const std::vector<HealthLine>& lines) 
   });
 }
 
+/// What of the gifts that were sent came to a status.
+struct Reached {
+  Status status;
+  std::string_view text;  ///< the key of its name
+  const char* tint;       ///< of its bar in the funnel
+  Change::Kind kind = Change::Kind::more_is_better;
+};
+constexpr Reached kReached[] = {{Status::delivered, "status_delivered", "seen"},
+                                {Status::opened, "status_opened", "seen"},
+                                {Status::redeemed, "status_redeemed", "redeemed"},
+                                {Status::donated, "status_donated", "donated", Change::Kind::plain}};
+
+/// A number of the period against the period before.
+Data stat_data(std::string_view text, const std::string& value, const std::string& share,
+               const Change& change) {
+  Data stat;
+  stat.set("name", texts().text(text));
+  stat.set("value", value);
+  set_text(stat, "share", share);
+  if (const auto shown = change_data(change)) stat.set("change", *shown);
+  return stat;
+}
+
+Data stats_data(const sync::Overview& numbers, const std::string& list) {
+  const std::int64_t sent = numbers.period[Status::sent];
+  const std::int64_t sent_before = numbers.before[Status::sent];
+  Data stats(Data::type::list);
+  Data first = stat_data("status_sent", grouped(sent), {}, {.by = relative_change(sent, sent_before)});
+  first.set("url", list);
+  stats << first;
+  for (const Reached& one : kReached) {
+    const std::int64_t count = numbers.period[one.status];
+    stats << stat_data(one.text, grouped(count), share_text(count, sent),
+                       {.by = change_of_share(count, sent, numbers.before[one.status], sent_before),
+                        .unit = "pt",
+                        .kind = one.kind});
+  }
+  // From 10,000 on without cents: the number has one column of six.
+  constexpr std::int64_t kLongAmount = 1'000'000;
+  constexpr std::int64_t kUnit = 100;
+  const Money spend = numbers.period.spend();
+  const std::string amount =
+      spend.minor_units < kLongAmount ? grouped(spend) : grouped((spend.minor_units + kUnit / 2) / kUnit);
+  stats << stat_data("spend", amount, {},
+                     {.by = relative_change(spend.minor_units, numbers.before.spend().minor_units),
+                      .kind = Change::Kind::plain});
+  Data data;
+  data.set("label", texts().text("gift_numbers"));
+  data.set("stats", stats);
+  return data;
+}
+
+Data funnel_data(const GiftNumbers& numbers) {
+  const std::int64_t sent = numbers[Status::sent];
+  Data list(Data::type::list);
+  const auto add = [&](std::string_view text, const char* tint, std::int64_t count) {
+    Data bar;
+    bar.set("name", texts().text(text));
+    bar.set("tint", tint);
+    bar.set("count", grouped(count));
+    bar.set("share", share_text(count, sent));
+    bar.set("width", length_of(count, sent));
+    list << bar;
+  };
+  add("status_sent", "sent", sent);
+  for (const Reached& one : kReached) add(one.text, one.tint, numbers[one.status]);
+  return list;
+}
+
+Data days_chart(const sync::Overview& numbers, std::int64_t today) {
+  using Form = ChartSeries::Form;
+  const auto series_of = [&](std::string_view text, Status status, std::string_view tint, Form form) {
+    ChartSeries series{
+        .name = texts().text(text), .tint = tint, .form = form, .total = grouped(numbers.period[status])};
+    for (const sync::DayNumbers& day : numbers.days) series.values.push_back(day.numbers[status]);
+    return series;
+  };
+  const auto most =
+      std::max_element(numbers.days.begin(), numbers.days.end(), [](const auto& one, const auto& other) {
+        return one.numbers[Status::sent] < other.numbers[Status::sent];
+      });
+  Chart chart;
+  chart.label = texts().text("gifts_by_day_label", {{"sent", grouped(numbers.period[Status::sent])},
+                                                    {"opened", grouped(numbers.period[Status::opened])},
+                                                    {"redeemed", grouped(numbers.period[Status::redeemed])},
+                                                    {"day", day_label(most->day, today)},
+                                                    {"most", grouped(most->numbers[Status::sent])}});
+  chart.head = texts().text("day");
+  for (const sync::DayNumbers& day : numbers.days) chart.points.push_back(day_label(day.day, today));
+  chart.series = {series_of("status_sent", Status::sent, "sent", Form::columns),
+                  series_of("status_opened", Status::opened, "seen", Form::dashed),
+                  series_of("status_redeemed", Status::redeemed, "redeemed", Form::line)};
+  chart.nothing = texts().text("no_gift_in_period");
+  return chart_data(chart);
+}
+
+/// The numbers of the gifts that the viewer sees, if there are such gifts that are counted (CON-73).
+void add_numbers(Data& data, const PageCall& call) {
+  const auto counted = counted_gifts(call.viewer());
+  if (!counted || call.viewer().test) return;
+  const std::int64_t today = utc_day(call.now);
+  const std::int64_t first = today - kNumberDays + 1;
+  const sync::Overview numbers = sync::overview(
+      call.store().rollups,
+      {.first_day = first, .last_day = today, .part = counted->part, .organization = counted->organization});
+  data.set("has_numbers", true);
+  data.set("period", texts().text("against_before",
+                                  {{"first", day_label(first, today)}, {"last", day_label(today, today)}}));
+  set_text(data, "not_whole", not_whole_text(numbers.progress, first - kNumberDays, today));
+  data.set("numbers",
+           stats_data(numbers, call.url().base + "/gifts?" + query_of({{"since", utc_day_text(first)}})));
+  data.set("days", days_chart(numbers, today));
+  data.set("funnel", funnel_data(numbers.period));
+}
+
 /// What the user can act on, each with the page for it (CON-35).
 /// `installation`: null for a viewer of one organization.
 void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
@@ -226,6 +345,7 @@ http::HttpResponse overview_page(const PageCall& call) {
     data.set("health", health_data(call.url().base, health_of(call, *installation)));
     data.set("has_health", true);
   }
+  add_numbers(data, call);
   const auto classes = newest_first(call.store().console_gifts.failure_classes(viewer));
   set_list(data, "failures", list_of(classes, [&](const auto& one) {
              return failure_data(call, one, failure_class_number(one.error));

@@ -136,6 +136,7 @@ constexpr NavigationLink kNavigation[] = {
     {"nav_gifting", "gifts", "gifts", "gift", always},
     {"nav_gifting", "requests", "requests", "stamp", always},
     {"nav_gifting", "held", "held", "pause", permits<P::see_held>},
+    {"nav_gifting", "reports", "reports", "chart", always},
     {"nav_delivery", "mail", "mail", "mail", permits<P::see_operations>},
     {"nav_delivery", "sources", "part_sources", "pulse", permits_installation<P::see_operations>},
     {"nav_delivery", "sending", "sending", "gauge", permits<P::see_operations>},

@@ -9,6 +9,8 @@ namespace giftsync::console {
 http::HttpResponse overview_page(const PageCall& call);
 /// The list; with format=csv all of its rows as CSV (CON-17, CON-18).
 http::HttpResponse gifts_page(const PageCall& call);
+/// What became of the gifts of a period; with format=csv its rows as CSV (CON-74).
+http::HttpResponse reports_page(const PageCall& call);
 http::HttpResponse gift_page(const PageCall& call);
 http::HttpResponse audit_page(const PageCall& call);
 http::HttpResponse users_page(const PageCall& call);

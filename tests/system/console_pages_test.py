@@ -111,6 +111,7 @@ class ConsolePages(ConsoleTestCase):
         self.start_fixture(with_data=True)
         seen = self.walk("ana@example.com", "operator", lambda number: [SHAPES[number % len(SHAPES)]], "data")
         self.assertGreaterEqual(len({kind_of(path) for path in seen}), 6, seen)
+        self.assertIn("/console/reports", seen)
 
     # covers: CON-71
     def test_webhooks_of_an_admin(self):

@@ -27,6 +27,7 @@ constexpr int kSignIn = 303;
 const std::map<std::string, Line> kMatrix{
     {"GET ", {kSignIn, 403, 200, 200, 200, 200, 200}},
     {"GET gifts", {kSignIn, 403, 200, 200, 200, 200, 200}},
+    {"GET reports", {kSignIn, 403, 200, 200, 200, 200, 200}},
     {"GET gifts/{id}", {kSignIn, 403, 404, 404, 200, 200, 200}},
     {"POST test-gifts", {kSignIn, 403, 303, 303, 303, 303, 303}},
     {"POST time-zone", {kSignIn, 303, 303, 303, 303, 303, 303}},
