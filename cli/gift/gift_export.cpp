@@ -194,13 +194,12 @@ std::string amount_or_unknown(std::optional<Money> amount) {
   return amount ? to_decimal(*amount) : "unknown";
 }
 
-void add_costs(Json& row, const store::GiftCosts& costs, const std::string& currency) {
+void add_costs(Json& row, const store::GiftCosts& costs) {
   row["item_cost"] = json_amount(costs.item);
   row["shipping_cost"] = json_amount(costs.shipping);
   row["carbon_neutral_cost"] = json_amount(costs.carbon_neutral);
   row["transaction_fee"] = json_amount(costs.transaction_fee);
   row["total_price"] = json_amount(costs.total());
-  add_currency(row, currency);
 }
 
 }  // namespace
@@ -222,7 +221,7 @@ Json export_row(const store::Gift& gift, const std::string& currency,
   row["sender_name"] = text_or_null(request.sender_name);
   row["gift_id"] = request.gift.value == 0 ? Json(nullptr) : Json(request.gift.value);
   row["item_name"] = text_or_null(request.item_name);
-  add_costs(row, request.costs, currency);
+  add_costs(row, request.costs);
   row["utm_campaign_id"] = text_or_null(request.utm_campaign_id.value_or(""));
   row["charity"] = donation ? text_or_null(donation->charity) : Json(nullptr);
   row["mode"] = to_word(request.mode);
@@ -232,6 +231,7 @@ Json export_row(const store::Gift& gift, const std::string& currency,
   row["http_request_id"] = text_or_null(request.http_request_id);
   add_listed(row, store::kGiftRequestFields, request, ListedNames::distinct);
   add_listed(row, store::kRecipientTransactionFields, transaction, ListedNames::distinct);
+  add_currency(row, currency);
   return row;
 }
 
@@ -277,7 +277,8 @@ std::vector<Json> ExportTotals::rows(const std::string& currency) const {
   std::vector<Json> rows;
   for (const auto& [status, sum] : sums_) {
     Json row = {{"status", to_word(status)}, {"gifts", sum.gifts}};
-    add_costs(row, sum.costs, currency);
+    add_costs(row, sum.costs);
+    add_currency(row, currency);
     rows.push_back(std::move(row));
   }
   return rows;

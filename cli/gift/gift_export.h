@@ -15,7 +15,7 @@
 namespace giftsync::cli {
 
 /// A gift as an object with the columns as members, in their order: texts, whole numbers, null.
-/// `currency`: its column follows the costs; empty: there is none.
+/// `currency`: its column is the last one; empty: there is none.
 Json export_row(const store::Gift& gift, const std::string& currency,
                 const std::optional<store::Donation>& donation = {});
 /// The column names.

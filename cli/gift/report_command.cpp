@@ -2,6 +2,7 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -90,24 +91,26 @@ void add_numbers(ListedRow& row, const GiftNumbers& numbers) {
   row.add("cost", {"COST", Kind::number}, std::optional(numbers.cost()));
   row.add("spend", {"SPEND", Kind::number}, std::optional(numbers.spend()));
   const auto rate = redemption_rate(numbers);
-  row.add("redemption_rate", {"RATE", Kind::number}, rate ? Json(*rate) : Json(nullptr),
+  constexpr double kFourDigits = 10'000;
+  row.add("redemption_rate", {"RATE", Kind::number},
+          rate ? Json(std::round(*rate * kFourDigits) / kFourDigits) : Json(nullptr),
           rate ? fmt::format("{:.1f} %", *rate * 100) : std::string());
   add_duration(row, "median_redeem_seconds", {"MEDIAN", Kind::number}, median_redeem_seconds(numbers));
   add_duration(row, "mean_redeem_seconds", {"MEAN", Kind::number}, mean_redeem_seconds(numbers));
 }
 
-void describe(ListedRow& row, ReportBy by, const ReportRow& of) {
-  row.add_json("key", of.key);
+void describe(ListedRow& row, ReportBy by, const ReportRow& of, const std::string& currency) {
   row.add_json("kind", kind_word(of.kind));
   row.add("name", {"NAME", Kind::elastic}, text_or_null(of.name), shown_name(by, of));
   add_numbers(row, of.numbers);
+  row.add_currency(currency);
 }
 
-void print_csv(const Console& console, ReportBy by, const sync::Report& report) {
+void print_csv(const Console& console, ReportBy by, const sync::Report& report, const std::string& currency) {
   bool has_header = false;
   for (const ReportRow& of : report.rows) {
     ListedRow row(true);
-    describe(row, by, of);
+    describe(row, by, of, currency);
     if (!std::exchange(has_header, true)) {
       std::vector<std::string> names;
       for (const auto& [name, value] : row.json().items()) names.push_back(name);
@@ -118,9 +121,13 @@ void print_csv(const Console& console, ReportBy by, const sync::Report& report) 
 }
 
 void print_rows(const Console& console, const sync::ReportQuestion& question, const ReportOptions& options,
-                const sync::Report& report) {
+                const sync::Report& report, const std::string& currency) {
   SummarizedListing list(console.out, options.json, "rows");
-  for (const ReportRow& of : report.rows) list.add([&](ListedRow& row) { describe(row, question.by, of); });
+  for (const ReportRow& of : report.rows)
+    list.add([&](ListedRow& row) {
+      row.add_json("key", of.key);
+      describe(row, question.by, of, currency);
+    });
   ListedRow total(options.json);
   if (!options.json && !report.rows.empty())
     list.add([&](ListedRow& row) {
@@ -128,6 +135,7 @@ void print_rows(const Console& console, const sync::ReportQuestion& question, co
       add_numbers(row, report.total);
     });
   add_numbers(total, report.total);
+  total.add_currency(currency);
   Json summary = {{"by", options.by},
                   {"since", utc_day_text(question.first_day)},
                   {"until", utc_day_text(question.last_day)},
@@ -136,7 +144,8 @@ void print_rows(const Console& console, const sync::ReportQuestion& question, co
   list.finish(summary, "");
 }
 
-int print_report(const Console& console, store::Store& store, const ReportOptions& options) {
+int print_report(const Console& console, store::Store& store, const config::Settings& settings,
+                 const ReportOptions& options) {
   const sync::ReportQuestion question = question_of(options, console.now());
   if (question.first_day > question.last_day)
     return console.fail(EX_USAGE, "--since is a later day than --until");
@@ -147,9 +156,9 @@ int print_report(const Console& console, store::Store& store, const ReportOption
                         "the gifts themselves");
   const sync::Report report = sync::report(store.rollups, question);
   if (options.csv)
-    print_csv(console, question.by, report);
+    print_csv(console, question.by, report, settings.catalogue.currency);
   else
-    print_rows(console, question, options, report);
+    print_rows(console, question, options, report, settings.catalogue.currency);
   if (!report.progress.is_whole)
     console.info(
         report.progress.from_day

@@ -145,6 +145,7 @@ constexpr OptionHelp kHelp[] = {
     {F::message, "TEXT REQUIRED", "The sender's message to the recipient"},
     {F::sender, "USER",
      "The sender: a CRM user's Id or address; may be left out if crm.integration_user is set"},
+    {F::utm_campaign_id, "ID", "The campaign of the gift"},
     {F::use_user_balance, "", "Stored with the record for accounting (Use User Balance)"}};
 
 void add_create(Commands& commands, Command& noun) {

@@ -153,8 +153,8 @@ std::string grouped(std::int64_t number) {
                     : with_commas(std::to_string(number));
 }
 
-std::string grouped(Money amount) {
-  std::string text = to_decimal(amount);
+std::string grouped(Money amount, std::string_view currency) {
+  const std::string text = amount_text(amount, currency);
   const std::size_t begin = text.front() == '-' ? 1 : 0;
   const std::size_t point = text.find('.');
   return text.substr(0, begin) + with_commas(text.substr(begin, point - begin)) + text.substr(point);

@@ -29,8 +29,8 @@ Grid grid_of(std::int64_t greatest);
 
 /// "1,618", "-1,618"
 std::string grouped(std::int64_t number);
-/// "61,940.00"
-std::string grouped(Money amount);
+/// "61,940.00"; "61,940.00 EUR" with a currency.
+std::string grouped(Money amount, std::string_view currency = {});
 /// For an axis: "800", "40k", "1.2M".
 std::string short_number(std::uint64_t number);
 /// "98.3 %" of the whole; empty without a whole.

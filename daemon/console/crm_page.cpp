@@ -27,7 +27,7 @@ void add_queue(Data& data, const PageCall& call) {
   const auto add = [&](std::string_view label, std::int64_t value, const std::string& share,
                        const std::string& more, const std::string& list) {
     Data stat;
-    stat.set("label", texts().text(label));
+    stat.set("name", texts().text(label));
     stat.set("value", std::to_string(value));
     set_text(stat, "share", share);
     set_text(stat, "more", more);

@@ -210,7 +210,7 @@ std::string counted_text(const PageCall& call, const GiftQuery& query) {
   const sync::Overview numbers = sync::overview(rollups, asked);
   if (!not_whole_text(numbers.progress, asked.first_day, asked.last_day).empty()) return {};
   return texts().text("gifts_counted", {{"count", grouped(numbers.period[Status::sent])},
-                                        {"cost", grouped(numbers.period.cost())}});
+                                        {"cost", grouped(numbers.period.cost(), currency_of(call))}});
 }
 
 http::HttpResponse gifts_csv(const PageCall& call, const store::ConsoleGiftFilter& filter) {

@@ -185,7 +185,7 @@ Data stat_data(std::string_view text, const std::string& value, const std::strin
   return stat;
 }
 
-Data stats_data(const sync::Overview& numbers, const std::string& list) {
+Data stats_data(const sync::Overview& numbers, const std::string& list, const std::string& currency) {
   const std::int64_t sent = numbers.period[Status::sent];
   const std::int64_t sent_before = numbers.before[Status::sent];
   Data stats(Data::type::list);
@@ -205,7 +205,7 @@ Data stats_data(const sync::Overview& numbers, const std::string& list) {
   const Money spend = numbers.period.spend();
   const std::string amount =
       spend.minor_units < kLongAmount ? grouped(spend) : grouped((spend.minor_units + kUnit / 2) / kUnit);
-  stats << stat_data("spend", amount, {},
+  stats << stat_data("spend", amount, currency,
                      {.by = relative_change(spend.minor_units, numbers.before.spend().minor_units),
                       .kind = Change::Kind::plain});
   Data data;
@@ -272,7 +272,8 @@ void add_numbers(Data& data, const PageCall& call) {
                                   {{"first", day_label(first, today)}, {"last", day_label(today, today)}}));
   set_text(data, "not_whole", not_whole_text(numbers.progress, first - kNumberDays, today));
   data.set("numbers",
-           stats_data(numbers, call.url().base + "/gifts?" + query_of({{"since", utc_day_text(first)}})));
+           stats_data(numbers, call.url().base + "/gifts?" + query_of({{"since", utc_day_text(first)}}),
+                      currency_of(call)));
   data.set("days", days_chart(numbers, today));
   data.set("funnel", funnel_data(numbers.period));
 }

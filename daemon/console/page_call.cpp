@@ -90,8 +90,12 @@ http::HttpResponse switch_zone(const PageCall& call) {
   // The page is in no field of the form: every page would repeat its URL.
   const std::string from = call.request.header("Referer").value_or("");
   const std::size_t path = from.find('/', std::min(from.find("://"), from.size()) + 3);
-  const std::string page =
+  std::string page =
       identity::safe_return_path(call.url().base, path == std::string::npos ? "" : from.substr(path));
+  // A refused form is shown at the address that it posts to, which no browser can get.
+  const std::string below = page.substr(call.url().base.size() + 1);
+  const std::string section = below.substr(0, below.find('?'));
+  if (const std::string shown = page_of_form(section); shown != section) page = call.url().base + "/" + shown;
   if (!sync::is_time_zone(zone)) return redirect_with_notice(call, "/", "zone_unknown");
   return http::with_header(
       redirect(page), "Set-Cookie",

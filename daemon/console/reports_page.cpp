@@ -22,8 +22,8 @@ constexpr std::int64_t kDaysByDefault = 30;
 constexpr std::int64_t kDaysOfMonthsByDefault = 365;
 /// The periods to choose from, each up to today.
 constexpr std::int64_t kPresets[] = {7, 30, 90, 365};
-/// The rows with the most gifts; the others are one row.
-constexpr std::size_t kRows = 50;
+/// The rows with the most gifts; the others are one row. So the page stays below 60 kB.
+constexpr std::size_t kRows = 30;
 /// Of these the first ones, of months the last ones, are drawn.
 constexpr std::size_t kBars = 12;
 constexpr std::string_view kOwnSource = "giftsync";
@@ -366,6 +366,7 @@ Data ReportView::data(const sync::Report& report) const {
   csv["format"] = "csv";
   data.set("csv", url(csv));
   data.set("by", by);
+  set_text(data, "currency", currency_of(call_));
   data.set("tests", call_.viewer().test);
   if (report.total[Status::sent] == 0) {
     auto year = without_days();
@@ -390,10 +391,12 @@ Data ReportView::data(const sync::Report& report) const {
 }
 
 /// The rows of the page, without their total: a sum over the file would count twice.
-std::string csv_of(ReportBy by, const sync::Report& report) {
+std::string csv_of(ReportBy by, const sync::Report& report, const std::string& currency) {
+  const std::string last_cell = currency.empty() ? "" : "," + currency;
   std::string text = std::string(kByteOrderMark) + std::string(to_word(by)) + ",kind";
   for (const Status status : kAllStatuses) text.append(",").append(to_word(status));
-  text += ",cost,spend,redemption_rate,median_redeem_seconds,mean_redeem_seconds\r\n";
+  text += ",cost,spend,redemption_rate,median_redeem_seconds,mean_redeem_seconds";
+  text += currency.empty() ? "\r\n" : ",currency\r\n";
   const auto number = [](const std::optional<std::int64_t>& value) {
     return value ? std::to_string(*value) : std::string();
   };
@@ -405,7 +408,7 @@ std::string csv_of(ReportBy by, const sync::Report& report) {
     const auto rate = redemption_rate(row.numbers);
     text += "," + to_decimal(row.numbers.cost()) + "," + to_decimal(row.numbers.spend()) + "," +
             (rate ? fmt::format("{:.4f}", *rate) : "") + "," + number(median_redeem_seconds(row.numbers)) +
-            "," + number(mean_redeem_seconds(row.numbers)) + "\r\n";
+            "," + number(mean_redeem_seconds(row.numbers)) + last_cell + "\r\n";
   }
   return text;
 }
@@ -434,7 +437,7 @@ http::HttpResponse reports_page(const PageCall& call) {
                       {"Content-Disposition",
                        fmt::format("attachment; filename=\"report-by-{}.csv\"", to_word(query.question.by))}};
   add_page_headers(response);
-  response.body = csv_of(query.question.by, report);
+  response.body = csv_of(query.question.by, report, currency_of(call));
   return response;
 }
 

@@ -176,7 +176,7 @@ Data create_form(const PageCall& call, const WebhookEndpoint& typed, const std::
   if (!sees_installation(call.viewer())) return form;
   const auto organizations = call.store().organizations.list();
   Data options(Data::type::list);
-  options << option_data("", texts().text("webhook_of_all"), true);
+  options << option_data("", texts().text("webhook_of_all"), field(call.form, "organization").empty());
   for (const auto& organization : organizations) {
     const std::string number = std::to_string(organization.id.value);
     options << option_data(number, organization.name, field(call.form, "organization") == number);
@@ -234,7 +234,7 @@ http::HttpResponse list_page(const PageCall& call, const WebhookEndpoint& typed,
 
 Data stat(std::string_view key, std::int64_t value) {
   Data made;
-  made.set("label", texts().text(key));
+  made.set("name", texts().text(key));
   made.set("value", std::to_string(value));
   return made;
 }

@@ -73,7 +73,8 @@ WITHOUT ROWID
 -- Locked by what changes gift_rollup; the value changes with each repair (NUM-5).
 INSERT INTO store_metadata (name, value) VALUES ('gift_rollup', '');;
 -- Which gifts are counted: "all"; "20780": those of that day and later; without this row none from before the counts.
-INSERT INTO store_metadata (name, value) SELECT 'gift_rollup_filled', 'all' FROM id_block WHERE name = 'gift_request' AND next_id = 1;;
+INSERT INTO store_metadata (name, value) SELECT 'gift_rollup_filled', 'all' FROM id_block WHERE name = 'gift_request' AND next_id = 1
+  AND NOT EXISTS (SELECT 1 FROM daemon_instance);;
 
 -- Whether the daemon inserts into gift_rollup_delta; versions before this one do not.
 ALTER TABLE daemon_instance ADD COLUMN counts_gifts BIGINT NOT NULL DEFAULT 0;;

@@ -12,6 +12,7 @@
 #include "schema/store/gift/gift_requests.h"
 #include "schema/store/statements/claims.h"
 #include "schema/store/statements/metadata.h"
+#include "schema/store/statements/rollup_deltas.h"
 #include "schema/store/statements/word_conversions.h"
 
 namespace giftsync::store {
@@ -29,8 +30,6 @@ constexpr const char* kFilled = "gift_rollup_filled";
 constexpr std::string_view kAllFilled = "all";
 constexpr std::int64_t kGiftsPerRead = 5'000;
 constexpr int kMaxRounds = 5;
-/// Of a daemon that was killed.
-constexpr std::int64_t kSeenMillis = kMinuteMillis;
 
 /// "sent, delivered, ..."; `text(column)` for each.
 template <class Text>
@@ -175,6 +174,30 @@ void place_campaigns(soci::session& session, const Rows& campaigns, Rows& rows) 
   }
 }
 
+/// Those that gifts leave: another day or campaign has them now.
+std::vector<RowKey> shrunk_in(const Rows& campaigns) {
+  std::vector<RowKey> shrunk;
+  for (const auto& [row, numbers] : campaigns)
+    if (numbers[Measure::sent] < 0) shrunk.push_back(row);
+  return shrunk;
+}
+
+/// A campaign without gifts keeps its row, since which ones have a row never changes, but not its name: an
+/// erased person's address may be in it.
+void take_names_of_empty(soci::session& session, const std::vector<RowKey>& campaigns) {
+  std::string is_empty;
+  for (const std::string_view column : kMeasureColumns)
+    is_empty.append(" AND ").append(column).append(" = 0");
+  for (const RowKey& row : campaigns) {
+    const std::string unnamed = "=-" + random_hex(8);
+    session << "UPDATE gift_rollup SET key = :unnamed WHERE dimension = 3 AND day = :day AND "
+               "organization_id = :organization AND key = :known" +
+                   is_empty,
+        use(unnamed, "unnamed"), use(row.day, "day"), use(row.organization, "organization"),
+        use(row.key, "known");
+  }
+}
+
 const std::string kDeltaColumns = "day, organization_id, account_id, item, campaign, source, " +
                                   measures([](const std::string& name) { return name; });
 constexpr int kFirstMeasure = 6;
@@ -227,9 +250,11 @@ std::size_t Rollups::add_deltas() {
       const auto row = at++;
       if (is_campaign(row->first)) campaigns.insert(rows.extract(row));
     }
+    const std::vector<RowKey> shrunk = shrunk_in(campaigns);
     update_campaigns(session, campaigns);
     place_campaigns(session, campaigns, rows);
     upsert_rows(session, rows);
+    take_names_of_empty(session, shrunk);
     return ids.size();
   });
 }
@@ -376,29 +401,40 @@ std::vector<RollupDifference> differences_of(const DayComparison& comparison) {
   return differing;
 }
 
+/// The position of the fill.
+struct FillMove {
+  std::string from;
+  std::string to;
+};
+
 /// Makes the rows what the gifts are. False, without a change, when other rows exist than were compared:
 /// differences that wait might be added to another row than was assumed, or were repaired meanwhile. What was
-/// added meanwhile changes neither.
+/// added meanwhile changes neither. False too when another daemon has moved the fill: it would go back.
 bool save(sql::Database& database, std::int64_t day, const DayComparison& comparison,
-          const std::vector<RollupDifference>& differing, const std::optional<std::string>& filled) {
+          const std::vector<RollupDifference>& differing, const std::optional<FillMove>& fill) {
   Rows rows;
+  std::vector<RowKey> emptied;
   for (const auto& [organization, key] : comparison.campaigns.added())
     rows[{RollupDimension::campaign, day, organization, key}];
   for (const RollupDifference& difference : differing) {
-    GiftNumbers& lacking = rows[{difference.dimension, day, difference.organization, difference.key}];
+    const RowKey row{difference.dimension, day, difference.organization, difference.key};
+    GiftNumbers& lacking = rows[row];
     lacking = difference.gifts;
     lacking -= difference.counted;
+    if (is_campaign(row) && difference.gifts.empty()) emptied.push_back(row);
   }
   return database.write([&](soci::session& session) {
     if (lock_rows(session) != comparison.lock) return false;
+    if (fill && read_metadata(session, kFilled).value_or("") != fill->from) return false;
     const auto campaigns =
         sql::select_value<std::int64_t>(session, "SELECT count(*) FROM " + kCampaignRows, use(day));
     if (campaigns != static_cast<std::int64_t>(comparison.campaigns.stored())) return false;
     if (!rows.empty()) {
       write_metadata(session, kLock, random_hex(8));
       upsert_rows(session, rows);
+      take_names_of_empty(session, emptied);
     }
-    if (filled) write_metadata(session, kFilled, *filled);
+    if (fill) write_metadata(session, kFilled, fill->to);
     return true;
   });
 }
@@ -410,11 +446,15 @@ std::optional<std::int64_t> latest_gift_day(soci::session& session, std::optiona
   return latest ? std::optional(utc_day(*latest)) : std::nullopt;
 }
 
-/// Its changes have no differences: neither are they in the rows, nor do they wait.
-bool has_former_daemon(soci::session& session) {
-  return sql::has_row(session, "daemon_instance WHERE counts_gifts = 0 AND last_seen_at > " +
-                                   std::string(sql::database_now(session)) + " - " +
-                                   std::to_string(kSeenMillis));
+/// The latest day before `before` that has gifts, rows or differences that wait. A day that its last gift has
+/// left since has no gift: what left it is in the rows, or waits.
+std::optional<std::int64_t> latest_day(soci::session& session, std::optional<std::int64_t> before) {
+  const std::string earlier = before ? " AND day < " + std::to_string(*before) : "";
+  const auto latest_in = [&](const std::string& rows) {
+    return sql::select_value<std::optional<std::int64_t>>(session, "SELECT max(day) FROM " + rows + earlier);
+  };
+  return std::max({latest_gift_day(session, before), latest_in("gift_rollup WHERE dimension = 0"),
+                   latest_in("gift_rollup_delta WHERE 1 = 1")});
 }
 
 std::optional<std::int64_t> day_in(const std::string& filled) {
@@ -427,12 +467,14 @@ Rollups::FillStep Rollups::fill_step(const std::function<bool()>& may_continue) 
   struct Next {
     FillStep step = FillStep::more;
     std::optional<std::int64_t> day = std::nullopt;  ///< nothing: no gifts are left
+    std::string filled = {};                         ///< the position before
   };
   const Next next = database_->read([](soci::session& session) -> Next {
-    const std::string filled = read_metadata(session, kFilled).value_or("");
+    std::string filled = read_metadata(session, kFilled).value_or("");
     if (filled == kAllFilled) return {FillStep::done};
     if (has_former_daemon(session)) return {FillStep::waits};
-    return {FillStep::more, latest_gift_day(session, day_in(filled))};
+    const auto day = latest_day(session, day_in(filled));
+    return {FillStep::more, day, std::move(filled)};
   });
   if (next.step != FillStep::more) return next.step;
   if (!next.day) {
@@ -442,8 +484,8 @@ Rollups::FillStep Rollups::fill_step(const std::function<bool()>& may_continue) 
   }
   const auto comparison = compare(*database_, *next.day, may_continue);
   if (!comparison) return FillStep::again;
-  const bool is_saved =
-      save(*database_, *next.day, *comparison, differences_of(*comparison), std::to_string(*next.day));
+  const bool is_saved = save(*database_, *next.day, *comparison, differences_of(*comparison),
+                             FillMove{next.filled, std::to_string(*next.day)});
   return is_saved ? FillStep::more : FillStep::again;
 }
 
@@ -456,12 +498,7 @@ RollupProgress Rollups::progress() {
 }
 
 std::optional<std::int64_t> Rollups::previous_day(std::optional<std::int64_t> before) {
-  return database_->read([&](soci::session& session) {
-    const auto row = sql::select_value<std::optional<std::int64_t>>(
-        session, "SELECT max(day) FROM gift_rollup WHERE dimension = 0" +
-                     (before ? " AND day < " + std::to_string(*before) : ""));
-    return std::max(row, latest_gift_day(session, before));
-  });
+  return database_->read([&](soci::session& session) { return latest_day(session, before); });
 }
 
 std::vector<RollupDifference> Rollups::check(std::int64_t day) {

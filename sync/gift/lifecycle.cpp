@@ -4,6 +4,9 @@
 #include <absl/time/time.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "platform/text.h"
 #include "sync/gift/test_gifts.h"
@@ -218,6 +221,18 @@ bool is_iana_name(const std::string& name) {
          name.front() != '/' && !name.starts_with("Fixed/");
 }
 
+/// The library also keeps each name that it did not find, for ever: a name that anyone may send is looked up
+/// here first. UTC needs no file.
+bool has_zone_file(const std::string& name) {
+  const char* const folder = std::getenv("TZDIR");  // as the library
+  std::error_code error;
+  return name == "UTC" ||
+         std::filesystem::is_regular_file(
+             std::filesystem::path(folder == nullptr || *folder == '\0' ? "/usr/share/zoneinfo" : folder) /
+                 name,
+             error);
+}
+
 /// A zone's file is read once; the library caches it.
 bool load(const std::string& name, absl::TimeZone& zone) {
   return is_iana_name(name) && absl::LoadTimeZone(name, &zone);
@@ -227,7 +242,7 @@ bool load(const std::string& name, absl::TimeZone& zone) {
 
 bool is_time_zone(const std::string& name) {
   absl::TimeZone zone;
-  return load(name, zone);
+  return is_iana_name(name) && has_zone_file(name) && load(name, zone);
 }
 
 LocalTime local_time(const std::string& zone_name, UtcMillis time) {

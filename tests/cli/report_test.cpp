@@ -40,9 +40,23 @@ TEST_F(CliReport, ThePeriodsRowsAreATableJsonAndCsv) {
   EXPECT_EQ(json["summary"]["total"]["sent"], 2);
   EXPECT_EQ(json["summary"]["is_whole"], true);
   const auto csv = cli_.run({"report", "--by", "account", "--csv"});
-  EXPECT_THAT(csv.out, AllOf(StartsWith("key,kind,name,sent,delivered"), Not(HasSubstr("total"))));
+  EXPECT_THAT(csv.out, AllOf(StartsWith("kind,name,sent,delivered"), Not(HasSubstr("total"))));
   EXPECT_THAT(cli_.run({"report", "--by", "item", "--since", "2026-01-01", "--until", "2026-01-31"}).out,
               IsEmpty());
+}
+
+// covers: HTTP-60
+TEST_F(CliReport, RowsAndTotalNameTheCurrencyOfTheSettings) {
+  cli_.send_gifts({"ada@example.com"});
+  count();
+  EXPECT_THAT(cli_.run({"report", "--by", "month", "--csv"}).out, Not(HasSubstr("currency")));
+  cli_.write_settings("catalogue: { currency: EUR }\n");
+  const auto json = tests::parse_json(cli_.run({"report", "--by", "month", "--json"}).out);
+  EXPECT_EQ(json["rows"][0]["currency"], "EUR");
+  EXPECT_EQ(json["summary"]["total"]["currency"], "EUR");
+  EXPECT_THAT(cli_.run({"report", "--by", "month", "--csv"}).out,
+              AllOf(HasSubstr(",mean_redeem_seconds,currency\r\n"), HasSubstr(",EUR\r\n")));
+  EXPECT_THAT(cli_.run({"report", "--by", "month"}).out, Not(HasSubstr("EUR")));
 }
 
 // covers: NUM-7

@@ -158,6 +158,10 @@ TEST_F(SalesforceRequestPoll, AnOlderPackageWithoutTheCampaignIsReadWithoutIt) {
   EXPECT_EQ(facts_[kRequestCampaignFact], kNoCampaign);
   crm_ = make_crm();
   EXPECT_EQ(read(id).text(F::utm_campaign_id), "") << "another process, which has not polled";
+  facts_.erase(kRequestCampaignFact);
+  crm_ = make_crm();
+  EXPECT_EQ(read(id).text(F::utm_campaign_id), "") << "nor has any process";
+  EXPECT_EQ(facts_[kRequestCampaignFact], kNoCampaign);
   server_.with_org([](Org& org) { org.set("hidden_fields", ""); });
   crm_ = make_crm();
   taken();

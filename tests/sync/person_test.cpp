@@ -125,6 +125,7 @@ class Person : public tests::LifecycleFixture {
     sql("INSERT INTO change_audit (change_id, done_at, action, actor, reason) SELECT max(id), 1, 'restored', "
         "'root', 'ana@example.com called' FROM change_log");
     sql("UPDATE gift_request SET utm_campaign_id = 'for ana@example.com'");
+    sql("UPDATE gift_rollup_delta SET campaign = '=for ana@example.com'");
     sql("INSERT INTO gift_request_idempotency (account_id, mode, key, body_hash, request_id, warnings, "
         "created_at) VALUES (1, 'email', 'k1', 'h', 1, 'twice to ana@example.com', 1)");
     sql("INSERT INTO inbound_event (id, source, digest, state, status_word, detail, transaction_id, payload, "

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "schema/sql/queries.h"
 #include "schema/store/store.h"
@@ -84,6 +85,12 @@ class ReportTest : public tests::StoreFixture {
     return store_->rollups.sum_by_key({.dimension = dimension, .first_day = 0, .last_day = kDay + 1'000});
   }
   GiftNumbers all() { return by(RollupDimension::all)[""]; }
+  /// Seen just now.
+  void insert_former_daemon() {
+    sql("INSERT INTO daemon_instance (id, host, pid, version, listen, settings_file, settings, started_at, "
+        "loaded_at, reload_faults, last_seen_at) VALUES ('d', 'h', 1, '1', 'l', 'f', 's', 1, 1, '', " +
+        std::string(sql::database_now(dialect())) + ")");
+  }
   /// As a store of the version before, whose gifts are not counted.
   void forget_counts() {
     sql("DELETE FROM gift_rollup");
@@ -299,12 +306,66 @@ TEST_P(ReportTest, GiftsFromBeforeTheCountsAreCountedADayAStepWhileOthersChange)
 TEST_P(ReportTest, TheFillWaitsForDaemonsThatDoNotCount) {
   send_one();
   forget_counts();
-  sql("INSERT INTO daemon_instance (id, host, pid, version, listen, settings_file, settings, started_at, "
-      "loaded_at, reload_faults, last_seen_at) VALUES ('d', 'h', 1, '1', 'l', 'f', 's', 1, 1, '', " +
-      std::string(sql::database_now(dialect())) + ")");
+  insert_former_daemon();
   EXPECT_EQ(store_->rollups.fill_step(), FillStep::waits);
   sql("UPDATE daemon_instance SET last_seen_at = last_seen_at - 61000");
   EXPECT_EQ(store_->rollups.fill_step(), FillStep::more);
+}
+
+// covers: NUM-5
+TEST_P(ReportTest, ADayThatItsLastGiftLeftBeforeItWasCountedComesToNothing) {
+  send_one();
+  forget_counts();
+  // As when the report of its sending came late: a gift of kDay + 5 is one of kDay now.
+  sql("INSERT INTO gift_rollup_delta (day, organization_id, account_id, item, campaign, source, sent) VALUES "
+      "(" +
+      std::to_string(kDay + 5) + ", 0, 0, '7', '', '', -1), (" + std::to_string(kDay) +
+      ", 0, 0, '7', '', '', 1)");
+  count_all();
+  while (store_->rollups.fill_step() != FillStep::done) continue;
+  EXPECT_THAT(differences(), IsEmpty());
+  expect_numbers(all(), {.sent = 1, .cost = 545});
+}
+
+// covers: NUM-5
+TEST_P(ReportTest, AFillThatAnotherDaemonHasOvertakenChangesNothing) {
+  send_one();
+  count_all();
+  sql("DELETE FROM store_metadata WHERE name = 'gift_rollup_filled'");
+  store::Store other(address());
+  bool is_first = true;
+  const auto let_other_fill = [&] {
+    if (std::exchange(is_first, false))
+      while (other.rollups.fill_step() != FillStep::done) continue;
+    return true;
+  };
+  EXPECT_EQ(store_->rollups.fill_step(let_other_fill), FillStep::again);
+  EXPECT_TRUE(store_->rollups.progress().is_whole);
+}
+
+// covers: NUM-2, NUM-3
+TEST_P(ReportTest, AnErasedCampaignCountsAsErasedAndItsNameIsGone) {
+  for (const bool is_counted : {true, false}) {
+    SCOPED_TRACE(is_counted);
+    const std::string campaign = "for ada@example.com";
+    const std::vector<TransactionId> gifts = send(request(campaign, 2));
+    accept(gifts.front(), Status::opened, 1'000);
+    count_all();
+    if (!is_counted) forget_counts();
+    const store::PersonText text{"gift_request", "utm_campaign_id",
+                                 scalar("SELECT cast(max(id) AS TEXT) FROM gift_request"), campaign};
+    EXPECT_EQ(store_->person_traces.erase_texts(std::span(&text, 1), "ada@example.com", "erased"), 1);
+    EXPECT_EQ(store_->person_traces.erase_texts(std::span(&text, 1), "ada@example.com", "erased"), 1);
+    while (store_->rollups.add_deltas() > 0) continue;
+    while (store_->rollups.fill_step() != FillStep::done) continue;
+    EXPECT_THAT(differences(), IsEmpty());
+    const std::int64_t gifts_made = is_counted ? 2 : 4;
+    const auto campaigns = by(RollupDimension::campaign);
+    ASSERT_THAT(campaigns, SizeIs(1));
+    expect_numbers(campaigns.at("=erased"),
+                   {.sent = gifts_made, .opened = gifts_made / 2, .cost = gifts_made * 545});
+    EXPECT_EQ(scalar("SELECT cast(count(*) AS TEXT) FROM gift_rollup WHERE key LIKE '%ada%'"), "0");
+  }
 }
 
 // covers: NUM-5
@@ -395,6 +456,36 @@ TEST_P(ReportTest, AChangeIsFoldedWithoutTheCrm) {
 }
 
 // covers: NUM-6
+TEST_P(ReportTest, BesideAFormerDaemonTheSyncFoldsAGiftAgain) {
+  const TransactionId gift = send_one();
+  accept(gift, Status::opened, 1'000);
+  insert_former_daemon();
+  fold_all(*store_);
+  const auto claims = store_->sync.claim("test", 60'000, 10, kLater);
+  ASSERT_THAT(claims, SizeIs(1));
+  EXPECT_FALSE(claims[0].is_folded) << "that daemon adds changes without saying so";
+}
+
+// covers: NUM-6
+TEST_P(ReportTest, WhatTheSyncHasPutOffIsReadOnce) {
+  const TransactionId gift = send_one();
+  accept(gift, Status::opened, 1'000);
+  const auto claims = store_->sync.claim("test", 60'000, 10, kLater);
+  ASSERT_THAT(claims, SizeIs(1));
+  store::SyncClose close;
+  close.claim = claims[0];
+  close.done = false;
+  close.retry_at = kLater + kDayMillis;
+  close.error = "no calls are left";
+  store_->sync.close("test", std::span(&close, 1));
+  const std::string to_fold = "SELECT cast(count(*) AS TEXT) FROM crm_outbox WHERE to_fold = 1";
+  EXPECT_EQ(scalar(to_fold), "1");
+  fold_all(*store_);
+  EXPECT_EQ(scalar(to_fold), "0");
+  EXPECT_EQ(store_->gifts.find(std::span(&gift, 1)).front().transaction.status, Status::opened);
+}
+
+// covers: NUM-6
 TEST_P(ReportTest, AGiftInOtherHandsIsFoldedLater) {
   if (dialect() == sql::Dialect::sqlite) GTEST_SKIP() << "a transaction is alone";
   const TransactionId gift = send_one();
@@ -411,6 +502,9 @@ TEST_P(ReportTest, AGiftInOtherHandsIsFoldedLater) {
 
 // covers: NUM-7
 TEST_P(ReportTest, AReportHasTheRowsOfThePeriodTheirNamesAndTheirTotal) {
+  store::Account ana;  // of the other gifts
+  ana.email = "ana@example.com";
+  store_->accounts.create(ana);
   store::Account rose;
   rose.email = "rose@example.com";
   const AccountId account = *store_->accounts.create(rose);

@@ -14,7 +14,7 @@ import yaml
 DOCUMENTS = pathlib.Path(os.environ["BUILD_DIR"]) / "documents"
 COMMENTED_KEY = re.compile(r"^( *)#((?:- )?[a-z_]+:.*)$", re.MULTILINE)  # prose comments have a space after the #
 
-MAPS = {"status_map", "headers", "tables", "columns", "objects", "sender_aliases"}  # the admin chooses their names
+MAPS = {"status_map", "headers", "tables", "columns", "objects", "sender_aliases", "groups"}  # the admin chooses their names
 
 MINIMAL = {
     "server": {"base_url": "http://127.0.0.1:8480", "admin_url": "http://127.0.0.1:8480"},

@@ -75,7 +75,8 @@ class Console(ConsoleTestCase):
         mails = []
         for path in sorted(self.fixture.outbox.glob("sign_in-*.eml"), key=lambda one: one.stat().st_mtime_ns):
             message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
-            mails.append((message["To"], message.get_body(("plain",)).get_content(), message.get_body(("html",)).get_content()))
+            text, html = (message.get_body((kind,)).get_content().replace("\r", "") for kind in ("plain", "html"))
+            mails.append((message["To"], text, html))
         return mails
 
     def wait_for_links(self, count):

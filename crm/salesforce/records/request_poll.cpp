@@ -201,27 +201,54 @@ void RequestPoll::poll() {
   }
 }
 
+namespace {
+
+AnswerBody describe(OrgCalls& calls, const ApiNames& names) {
+  return calls.get("/sobjects/" + names.object("request_record") + "/describe", "", CallPurpose::requests);
+}
+
+/// `object`: its description.
+void learn_campaign(const JsonValue& object, const ApiNames& names, const FactStorage& facts) {
+  const std::string campaign = names.complete().field(RequestRecordField::utm_campaign_id);
+  const auto fields = list_at(object, "fields");
+  const bool is_hidden = std::none_of(fields.begin(), fields.end(), [&](const JsonValue& field) {
+    return ascii_lower(text_at(field, "name")) == ascii_lower(campaign);
+  });
+  facts.save(kRequestCampaignFact, is_hidden ? kNoCampaign : "yes");
+  names.hide_campaign(is_hidden);
+}
+
+}  // namespace
+
+/// The poll may be off, or a command may come before the first poll of this version: an older package would
+/// refuse every query.
 void RequestPoll::apply_learned() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_campaign_known_) return;
+  }
+  if (const auto known = options_.facts.load(kRequestCampaignFact)) {
+    names_.hide_campaign(*known == kNoCampaign);
+  } else {
+    try {
+      const AnswerBody body = describe(calls_, names_);
+      learn_campaign(*body.json(), names_, options_.facts);
+    } catch (const giftsync::DependencyError&) {
+      return;  // the query or the write itself says why
+    }
+  }
   const std::lock_guard lock(mutex_);
-  if (std::exchange(is_campaign_known_, true)) return;
-  names_.hide_campaign(options_.facts.load(kRequestCampaignFact) == kNoCampaign);
+  is_campaign_known_ = true;
 }
 
 /// Once after each start: a package that was removed and deployed again has another prefix, and a newer one
 /// has the campaign.
 void RequestPoll::learn_object() {
   if (is_object_read_ && options_.facts.load(kRequestObjectFact)) return;
-  const std::string resource = "/sobjects/" + names_.object("request_record") + "/describe";
-  const AnswerBody body = calls_.get(resource, "", CallPurpose::requests);
+  const AnswerBody body = describe(calls_, names_);
   const std::string key_prefix = text_at(*body.json(), "keyPrefix");
   if (!key_prefix.empty()) store_request_object(options_.facts, key_prefix, text_at(*body.json(), "name"));
-  const std::string campaign = names_.complete().field(RequestRecordField::utm_campaign_id);
-  const auto fields = list_at(*body.json(), "fields");
-  const bool is_hidden = std::none_of(fields.begin(), fields.end(), [&](const JsonValue& field) {
-    return ascii_lower(text_at(field, "name")) == ascii_lower(campaign);
-  });
-  options_.facts.save(kRequestCampaignFact, is_hidden ? kNoCampaign : "yes");
-  names_.hide_campaign(is_hidden);
+  learn_campaign(*body.json(), names_, options_.facts);
   is_object_read_ = true;
 }
 

@@ -94,7 +94,8 @@ class RequestPoll {
   /// Polls when it is time.
   std::vector<crm::RequestRecordEvent> events(std::size_t limit);
   void acknowledge(std::span<const std::int64_t> event_ids);
-  /// Before a query or a write: what the last start learned of the org's fields. Makes no call.
+  /// Before a query or a write: what a poll learned of the org's fields. Where none did, it asks the org
+  /// once.
   void apply_learned();
   /// Records that wait for approval or sending are reported by the next poll, which is made at once.
   void enqueue_open();

@@ -15,6 +15,7 @@
 #include "schema/store/gift/named_address.h"
 #include "schema/store/gift/sync_queue.h"
 #include "schema/store/statements/feed_marks.h"
+#include "schema/store/statements/rollup_deltas.h"
 
 namespace giftsync::store {
 namespace {
@@ -454,10 +455,9 @@ std::vector<TransactionId> PersonTraces::erase_gifts(std::span<const Transaction
 
 namespace {
 
-/// Readers of the API have the texts of gifts and their requests as well (API-11). Locks those gifts: a gift
-/// comes before its mark, as in every decision about it.
-void mark_gifts_of(soci::session& session, std::span<const PersonText> texts) {
-  if (!keeps_feed(session)) return;
+/// Locks the gifts that these texts are of: a gift comes before its mark, as in every decision about it.
+/// Readers of the API have the texts of gifts and their requests as well (API-11).
+void lock_and_mark_gifts_of(soci::session& session, std::span<const PersonText> texts) {
   std::vector<std::int64_t> gifts;
   std::vector<std::int64_t> requests;
   for (const PersonText& text : texts) {
@@ -475,8 +475,21 @@ void mark_gifts_of(soci::session& session, std::span<const PersonText> texts) {
   }
   if (gifts.empty()) return;
   lock_gifts(session, gifts);
+  if (!keeps_feed(session)) return;
   const auto now = sql::select_value<UtcMillis>(session, "SELECT " + std::string(sql::database_now(session)));
   mark_for_feed(session, FeedMarkKind::gift, gifts, feed_reason::kSilent, now);
+}
+
+/// What the gifts are counted as whose campaign this is; of another text nothing.
+std::vector<CountedGift> counted_by_campaign(soci::session& session, const PersonText& text) {
+  std::vector<CountedGift> counted;
+  if (text.table != "gift_request" || text.column != "utm_campaign_id") return counted;
+  sql::PreparedQuery row(session, gifts_query("t.request_id = cast(:request AS bigint)"), {"request"});
+  row.each_row({text.key}, [&] {
+    const Gift gift = gift_in(row);
+    if (auto found = counted_gift(gift.request, gift.transaction)) counted.push_back(std::move(*found));
+  });
+  return counted;
 }
 
 }  // namespace
@@ -488,9 +501,19 @@ std::int64_t PersonTraces::erase_texts(std::span<const PersonText> texts, const 
     const auto some = texts.subspan(from, std::min(kGiftsPerTransaction, texts.size() - from));
     erased += database_->write([&](soci::session& session) {
       std::int64_t changed = 0;
-      mark_gifts_of(session, some);
-      for (const PersonText& text : some)
-        if (erase_text(session, text, address_key, mark)) ++changed;
+      lock_and_mark_gifts_of(session, some);
+      RollupDeltas deltas;
+      for (const PersonText& text : some) {
+        std::vector<CountedGift> counted = counted_by_campaign(session, text);
+        if (!erase_text(session, text, address_key, mark)) continue;
+        ++changed;
+        for (CountedGift& gift : counted) {
+          deltas.subtract(gift.by, numbers_of(gift));
+          gift.by.campaign = campaign_key(kErased);
+          deltas.add(gift);
+        }
+      }
+      deltas.rows(session).run(session);
       return changed;
     });
   }

@@ -225,9 +225,11 @@ std::vector<WaitingGift> read_waiting(soci::session& session, const std::vector<
 
 FoldRun SyncQueue::fold_waiting(TransactionId after, std::size_t limit, UtcMillis came_before,
                                 const FoldFunction& fold) {
-  // With the condition of the index crm_outbox_to_fold.
+  // With the condition of the index crm_outbox_to_fold. Also what the sync has put off, which leaves the
+  // index so: it may be a million marks, for hours.
   const std::string waiting =
-      "crm_outbox WHERE to_fold = 1 AND transaction_id > :after AND next_attempt_at < :before";
+      "crm_outbox WHERE to_fold = 1 AND transaction_id > :after AND (next_attempt_at < :before OR "
+      "last_error <> '')";
   const auto has_waiting = [&](soci::session& session) {
     return sql::has_row(session, waiting, use(after, "after"), use(came_before, "before"));
   };
@@ -260,7 +262,9 @@ FoldRun SyncQueue::fold_waiting(TransactionId after, std::size_t limit, UtcMilli
     std::erase_if(run.folded,
                   [&](const FoldedState& state) { return !done.contains(state.transaction.value); });
     const std::string list = sql::list_of(session, done);
-    session << "UPDATE crm_outbox SET to_fold = 2 WHERE " +
+    // A former daemon does not say that another change came: then the sync folds the gift again.
+    const std::string folded = has_former_daemon(session) ? "0" : "2";
+    session << "UPDATE crm_outbox SET to_fold = " + folded + " WHERE " +
                    sql::in_list(session, "transaction_id", "ids", false),
         use(list);
     return run;

@@ -1,12 +1,19 @@
 #include "schema/store/statements/rollup_deltas.h"
 
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "platform/time.h"
+#include "schema/sql/queries.h"
 
 namespace giftsync::store {
 namespace {
 
 using Type = sql::BulkInsert::Type;
+
+/// Of a daemon that was killed.
+constexpr std::int64_t kSeenMillis = kMinuteMillis;
 
 }  // namespace
 
@@ -37,6 +44,12 @@ sql::BulkInsert RollupDeltas::rows(sql::Dialect dialect, bool all) const {
     rows.add(cells);
   }
   return rows;
+}
+
+bool has_former_daemon(soci::session& session) {
+  return sql::has_row(session, "daemon_instance WHERE counts_gifts = 0 AND last_seen_at > " +
+                                   std::string(sql::database_now(session)) + " - " +
+                                   std::to_string(kSeenMillis));
 }
 
 }  // namespace giftsync::store

@@ -25,4 +25,8 @@ class RollupDeltas {
   std::map<CountedBy, GiftNumbers> sums_;
 };
 
+/// Whether a daemon runs, or ended in the last minute, of a version that neither inserts differences nor says
+/// in crm_outbox.to_fold that a change came.
+bool has_former_daemon(soci::session& session);
+
 }  // namespace giftsync::store

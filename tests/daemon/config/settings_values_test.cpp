@@ -68,7 +68,7 @@ TEST(TextChecks, Currency) {
   expect_refused(check_currency, {"", "eur", "EURO", "E", "E1R", "€", " EUR"});
 }
 
-// CON-72
+// CON-76
 TEST(TextChecks, RecordUrl) {
   expect_good(check_record_url, {"https://crm.example.com/{object}/{id}", "https://h/{id}",
                                  "https://h/x?id={id}", "https://h/{id}/{object}/view"});

@@ -153,7 +153,7 @@ TEST_F(ConsoleCancel, GiftsAreFoundByKeyRequestAndTime) {
               AllOf(HasSubstr("<dt>Gifts found</dt><dd>0</dd>"), Not(HasSubstr(kRun))));
   for (const char* query : {"key=gsk_live_nothing", "request=999", "request=x", "since=tomorrow", "sender=a"})
     EXPECT_THAT(get(kPage + "?campaign=a&" + query).body,
-                AllOf(HasSubstr("cannot be applied"), Not(HasSubstr("Gifts found"))))
+                AllOf(HasSubstr("does not apply"), Not(HasSubstr("Gifts found"))))
         << query;
   const std::string token = "confirm=1&form_token=" + form_token(form_secret(), "/cancel-gifts/run");
   for (const char* fields : {"", "&until=2027-01-01T00:00:00Z", "&campaign=&until=2027-01-01T00:00:00Z",

@@ -51,7 +51,7 @@ TEST_F(ConsoleCrmPages, UsersOfAnOrganizationDoNotSearchTheCrmOfAll) {
   EXPECT_EQ(get(page_of(id) + "/match").status, 200);
 }
 
-// CON-72
+// CON-76
 TEST_F(ConsoleCrmPages, AnIdOfTheCrmIsALinkWhereRecordsHavePages) {
   const auto id = gift_of("sam@example.com");
   link(id, "003<A>");
@@ -69,7 +69,7 @@ TEST_F(ConsoleCrmPages, AnIdOfTheCrmIsALinkWhereRecordsHavePages) {
     EXPECT_THAT(get(path).body, HasSubstr(anchor)) << path;
 }
 
-// CON-72
+// CON-76
 TEST(RecordUrl, IsThatOfTheSettingsOrOfTheOrg) {
   config::CrmSettings crm;
   EXPECT_EQ(config::record_url(crm, "contact", "003A"), "") << "giftsync's own tables have no pages";

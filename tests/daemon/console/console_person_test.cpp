@@ -148,7 +148,7 @@ TEST_F(ConsolePerson, AnAdminDownloadsWhatTheCommandPrints) {
   EXPECT_EQ(header(file, "Content-Disposition"), "attachment; filename=\"person.json\"");
   EXPECT_EQ(header(file, "Cache-Control"), "no-store");
   const sync::PersonData person = sync::find_person(store_, kept_, "ada@example.com");
-  EXPECT_EQ(file.body, exports::person_json(store_, kept_, person) + "\n");
+  EXPECT_EQ(file.body, exports::person_json(store_, kept_, person, "") + "\n");
   EXPECT_THAT(file.body, AllOf(HasSubstr("\"address\": \"ada@example.com\""),
                                HasSubstr("\"recipient_transaction_id\": " + std::to_string(id.value)),
                                HasSubstr("\"reason\": \"opted_out\""), HasSubstr("\"record_fault\": null")));

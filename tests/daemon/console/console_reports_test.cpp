@@ -165,7 +165,7 @@ class ConsoleReports : public ConsoleFixture {
     if (!campaign.empty()) request.request.utm_campaign_id = campaign;
     for (std::size_t i = 0; i < gifts; ++i)
       request.recipients.push_back({std::to_string(i) + "@example.com", "", "", ""});
-    for (const auto& made : store_.gifts.create(std::span(&request, 1)).front().recipients) last_ = made.id;
+    last_ = store_.gifts.create(std::span(&request, 1)).front().recipients.back().id;
     while (store_.rollups.add_deltas() > 0) continue;
   }
   /// The last gift is redeemed an hour after it was sent.
@@ -278,6 +278,33 @@ TEST_F(ConsoleReports, AnOrganizationSeesItsOwnGifts) {
   EXPECT_THAT(get("/console/").body, HasSubstr("aria-label=\"Gifts by day: 2 sent,"));
   EXPECT_THAT(get("/console/reports?by=month&account=" + std::to_string(other.value)).body,
               AllOf(HasSubstr("No gift in this period"), Not(HasSubstr("tim@other.example"))));
+}
+
+// covers: CON-74
+TEST_F(ConsoleReports, APageIsSmallWhereThereAreManyCampaigns) {
+  for (int i = 0; i < 40; ++i) send_gifts(1, "a campaign of a department " + std::to_string(i));
+  sign_in(user("ana@example.com", {Role::admin}));
+  const std::string page = get("/console/reports?days=365").body;
+  EXPECT_THAT(page, HasSubstr("<strong><bdi>Others</bdi></strong>"));
+  EXPECT_LT(page.size(), 60'000u);
+  EXPECT_THAT(csv("days=365"), HasSubstr("\r\n,other,10,"));
+}
+
+// covers: CON-73 CON-74 CON-75 HTTP-60
+TEST_F(ConsoleReports, AmountsNameTheCurrencyOfTheSettings) {
+  send_gifts(2, "autumn");
+  sign_in(user("ana@example.com", {Role::admin}));
+  EXPECT_THAT(csv(""), HasSubstr(",mean_redeem_seconds\r\n"));
+  EXPECT_THAT(get("/console/reports").body, HasSubstr(">Spend</th>"));
+  options_.in_force = &in_force_;
+  in_force_.catalogue.currency = "EUR";
+  console_ = std::make_unique<Console>(store_, options_);
+  EXPECT_THAT(csv(""), AllOf(HasSubstr(",mean_redeem_seconds,currency\r\n"), HasSubstr(",EUR\r\n")));
+  EXPECT_THAT(get("/console/reports").body,
+              AllOf(HasSubstr(">Spend EUR</th>"), HasSubstr("data-label=\"Per redeemed EUR\"")));
+  EXPECT_THAT(get("/console/").body,
+              HasSubstr("Spend</span> <strong>10.00 <span class=\"quiet\">EUR</span></strong>"));
+  EXPECT_THAT(get("/console/gifts?since=2026-11-01").body, HasSubstr(">Sent 2, cost 10.00 EUR<"));
 }
 
 // covers: CON-75

@@ -177,7 +177,7 @@ TEST_F(ConsoleWork, ARequestSaysThatItsGiftWentToAnotherAddress) {
   ASSERT_EQ(sync::resend(store_, resend, now_).kind, sync::ActionResult::Kind::done);
   EXPECT_THAT(get("/console/requests/R-1").body,
               AllOf(HasSubstr("After the approval the gift was sent to another address: bea@example.org, by "
-                              "sam@example.com on 12:32."),
+                              "sam@example.com, 12:32."),
                     HasSubstr("<strong>Resent</strong> <span class=\"quiet\"><bdi>sam@example.com: to "
                               "bea@example.org, before it was ada@example.com")));
   sign_in(user("aud@example.com", {Role::auditor}));

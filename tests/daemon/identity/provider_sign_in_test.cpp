@@ -333,7 +333,8 @@ TEST_F(ProviderSignInTest, ASignInGivesTheRolesOfTheCrm) {
 TEST_F(ProviderSignInTest, ASignInGivesTheRolesOfTheGroups) {
   const auto roles = [this](const std::string& email) {
     std::string text;
-    for (const store::UserRole& one : store_->console_users.find_by_email(email)->roles)
+    const auto user = store_->console_users.find_by_email(email).value();
+    for (const store::UserRole& one : user.roles)
       text.append(to_word(one.role))
           .append(" ")
           .append(to_word(one.origin))

@@ -72,9 +72,8 @@ std::vector<Query> queries(sql::Dialect dialect) {
        "SELECT 1 FROM sending_usage WHERE substr(id, 8, 1) = '-' AND id < '2026-01-01' LIMIT 1",
        "sending_usage_day"},
       {"gifts to fold",
-       "SELECT transaction_id FROM crm_outbox WHERE to_fold = 1 AND transaction_id > 5 AND next_attempt_at < "
-       "9 "
-       "ORDER BY transaction_id LIMIT 200",
+       "SELECT transaction_id FROM crm_outbox WHERE to_fold = 1 AND transaction_id > 5 AND (next_attempt_at "
+       "< 9 OR last_error <> '') ORDER BY transaction_id LIMIT 200",
        "crm_outbox_to_fold"},
       {"gifts of a day that are counted",
        "SELECT t.sent_at, r.account_id FROM recipient_transaction t JOIN gift_request r ON r.id = "

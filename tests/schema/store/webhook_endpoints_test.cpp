@@ -186,6 +186,11 @@ TEST_P(WebhookStore, ARetryEndsTheWaitOfOneThatIsFailing) {
 
 // CON-7, CON-71
 TEST_P(WebhookStore, AViewerSeesThoseOfTheOwnOrganizationAndItsAccounts) {
+  for (const char* name : {"Edge", "Oak", "Acme"}) {
+    Credential token;
+    token.hash = name;
+    store_->organizations.create(name, token);
+  }
   Account account;
   account.email = "rose@acme.example";
   account.organization = OrganizationId{3};
