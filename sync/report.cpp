@@ -14,21 +14,9 @@ using store::RollupDimension;
 
 constexpr std::string_view kWords[] = {"campaign", "account", "item", "source", "month"};
 
-/// That of the rows; a month has none of its own.
+/// That of the rows. A month has that of the part that it is asked for.
 RollupDimension dimension_of(ReportBy by, const std::optional<ReportPart>& part) {
-  switch (by) {
-    case ReportBy::campaign:
-      return RollupDimension::campaign;
-    case ReportBy::account:
-      return RollupDimension::account;
-    case ReportBy::item:
-      return RollupDimension::item;
-    case ReportBy::source:
-      return RollupDimension::source;
-    case ReportBy::month:
-      break;
-  }
-  return part ? part->dimension : RollupDimension::all;
+  return by == ReportBy::month && part ? part->dimension : sync::dimension_of(by);
 }
 
 std::optional<std::string> key_of(const std::optional<ReportPart>& part) {
@@ -79,6 +67,22 @@ void fold_rest(std::vector<ReportRow>& rows, std::size_t max_rows) {
 }
 
 }  // namespace
+
+RollupDimension dimension_of(ReportBy by) {
+  switch (by) {
+    case ReportBy::campaign:
+      return RollupDimension::campaign;
+    case ReportBy::account:
+      return RollupDimension::account;
+    case ReportBy::item:
+      return RollupDimension::item;
+    case ReportBy::source:
+      return RollupDimension::source;
+    case ReportBy::month:
+      break;
+  }
+  return RollupDimension::all;
+}
 
 std::string_view to_word(ReportBy by) {
   return kWords[static_cast<std::size_t>(by)];

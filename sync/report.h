@@ -21,6 +21,8 @@ inline constexpr ReportBy kAllReportsBy[] = {ReportBy::campaign, ReportBy::accou
                                              ReportBy::source, ReportBy::month};
 std::string_view to_word(ReportBy by);
 std::optional<ReportBy> report_by_from_word(std::string_view word);
+/// What its rows are counted by; of a month, which has no dimension of its own, all.
+store::RollupDimension dimension_of(ReportBy by);
 
 /// The gifts with one value of a dimension.
 struct ReportPart {

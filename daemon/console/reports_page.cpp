@@ -149,22 +149,6 @@ std::string name_of(ReportBy by, const ReportRow& row) {
   return by == ReportBy::source ? std::string(kOwnSource) : "#" + row.key;
 }
 
-RollupDimension dimension_of(ReportBy by) {
-  switch (by) {
-    case ReportBy::campaign:
-      return RollupDimension::campaign;
-    case ReportBy::account:
-      return RollupDimension::account;
-    case ReportBy::item:
-      return RollupDimension::item;
-    case ReportBy::source:
-      return RollupDimension::source;
-    case ReportBy::month:
-      break;
-  }
-  return RollupDimension::all;
-}
-
 const PartName& part_of(RollupDimension dimension) {
   return *std::find_if(std::begin(kParts), std::end(kParts),
                        [&](const PartName& part) { return part.dimension == dimension; });
